@@ -19,14 +19,17 @@ static const char about_numbers[] =
     "The scalar types are modules, too: `f32.sqrt`, `i64.max`. Their members stand here by the types of modules that have them; `t`\n"
     "is the scalar type. All have `t`, the conversions `T.i8` ... `T.f64` and `T.bool`, and the operators above (`f32.+`).";
 
-/* The types of modules, for which modules they are, and with which of them the examples are. */
+#define TYPE(TAG, T, text, ...) "`" text "`, "
+
+/* The types of modules, for which modules they are (behind the last one a comma, too), what else they have, and with which of
+ * them the examples are. */
 static const struct {
-    const char *type, *modules, *like;
+    const char *type, *modules, *more, *like;
 } kinds[] = {
-    {"numeric", "`i8`, `i16`, `i32`, `i64`, `u8`, `u16`, `u32`, `u64`, `f32`, `f64`", "i32"},
-    {"integral", "`i8`, `i16`, `i32`, `i64`, `u8`, `u16`, `u32`, `u64`; all of `numeric`, and", "i32"},
-    {"real", "`f32`, `f64`; all of `numeric`, and", "f32"},
-    {"float", "`f32`, `f64`; all of `real`, `num_bits`, `get_bit` and `set_bit` as above, and", "f32"},
+    {"numeric", RT_NUMBERS(TYPE, ), "", "i32"},
+    {"integral", RT_INTS(TYPE, ), "; all of `numeric`, and", "i32"},
+    {"real", RT_FLOATS(TYPE, ), "; all of `numeric`, and", "f32"},
+    {"float", RT_FLOATS(TYPE, ), "; all of `real`, `num_bits`, `get_bit` and `set_bit` as above, and", "f32"},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -68,8 +71,8 @@ static void add_builtin(void *env, const char *name)
 
 static bool is_said(const Library *l, const char *name)
 {
-    Scalar s;
-    bool told = scalar_from_name(name, &s) || !strncmp(name, "to_i64", 6) || !strncmp(name, "to_f64", 6);
+    PrimType s;
+    bool told = prim_named(name, &s) || !strncmp(name, "to_i64", 6) || !strncmp(name, "to_f64", 6);
     for (int i = 0; i < l->said.n && !told; i++)
         told = l->said.at[i] == name;
     return told || item_operand(l->a, name)[0] == '(';
@@ -113,7 +116,9 @@ static void add_numbers(Library *l)
     *item = (Item){.name = "T.U", .head = "U -> T", .doc = fe_builtin_doc("f32.i32")};
     vec_push(l->a, &l->section->items, item);
     for (int k = 0; k < N_KINDS; k++) {
-        Section s = {.title = arena_printf(l->a, "`%s`", kinds[k].type), .doc = arena_printf(l->a, "Of %s:", kinds[k].modules),
+        int n = (int)strlen(kinds[k].modules) - 2;
+        Section s = {.title = arena_printf(l->a, "`%s`", kinds[k].type),
+                     .doc = arena_printf(l->a, "Of %.*s%s:", n, kinds[k].modules, kinds[k].more),
                      .table = true, .below = true};
         vec_push(l->a, &l->page->sections, s);
         l->section = &vec_last(&l->page->sections);
@@ -127,7 +132,7 @@ static void add_numbers(Library *l)
             add_row(l, specs->at[i]->name, out_keep(&type, l->a));
         }
     }
-    Section s = {.title = "Others", .doc = "Of `f32` and `f64`, but of no type of modules:", .table = true, .below = true};
+    Section s = {.title = "Others", .doc = "Of types of floats, but of no type of modules:", .table = true, .below = true};
     vec_push(l->a, &l->page->sections, s);
     l->section = &vec_last(&l->page->sections);
     fe_builtins(l->module, add_other, l);

@@ -13,9 +13,9 @@ static bool is_keyword(int kind)
 static const char *word_class(const char *text, size_t n)
 {
     char name[8] = "";
-    Scalar s;
+    PrimType s;
     memcpy(name, text, n < sizeof name ? n : 0);
-    return scalar_from_name(name, &s) ? "type" : "name";
+    return prim_named(name, &s) ? "type" : "name";
 }
 
 static const char *literal_class(const char *text)

@@ -9,17 +9,6 @@
 
 /* --- Tables --------------------------------------------------------------------------------- */
 
-const char *const prim_type_text[N_PRIM_TYPES] = {
-#define X(tag, text, bytes) text,
-    PRIM_TYPES(X)
-#undef X
-};
-const int prim_type_bytes[N_PRIM_TYPES] = {
-#define X(tag, text, bytes) bytes,
-    PRIM_TYPES(X)
-#undef X
-};
-
 /* The second letter of SAME, BOOL, I32 would do; spelled out, so that a new one is noticed. */
 #define RESULT_SAME   'S'
 #define RESULT_BOOL   'B'
@@ -41,13 +30,11 @@ const char *const attr_text[N_ATTRS] = {
     "sequential", "sequential_outer", "sequential_inner", "no_outer",
     "no_intra",   "only_intra",       "only_inner",       "unroll"};
 
-/* f32 and u32, f64 and u64 for each other: what to_bits and from_bits turn a type into. */
+/* f32 and u32, f64 and u64 for each other: what to_bits and from_bits turn a type into. Others do not pass the verifier. */
 static PrimType prim_recast(PrimType t)
 {
-    bool wide = prim_type_bytes[t] == 8;
-    if (prim_is_float(t))
-        return wide ? T_U64 : T_U32;
-    return wide ? T_F64 : T_F32;
+    PrimType to = prim_like(prim_is_float(t) ? PK_UNSIGNED : PK_FLOAT, t);
+    return to == N_PRIM_TYPES ? t : to;
 }
 
 PrimType prim_result(PrimOp op, PrimType operands)
@@ -67,30 +54,11 @@ Atom atom_var(Var *v)
     return (Atom){v, {T_BOOL, {0}}};
 }
 
-/* Two's complement wrap-around to the width of t, extended again to 64 bits. */
-static int64_t wrap_int(PrimType t, int64_t i)
-{
-    switch (t) {
-    case T_BOOL: return i != 0;
-    case T_I8: return (int8_t)i;
-    case T_I16: return (int16_t)i;
-    case T_I32: return (int32_t)i;
-    case T_I64: return i;
-    case T_U8: return (uint8_t)i;
-    case T_U16: return (uint16_t)i;
-    case T_U32: return (uint32_t)i;
-    case T_U64: return i;
-    case T_F32:
-    case T_F64:
-    case N_PRIM_TYPES: break;
-    }
-    ice((Loc){0}, "integer constant of type %s", prim_type_text[t]);
-}
-
 Atom atom_int(PrimType t, int64_t i)
 {
     Atom a = {NULL, {t, {0}}};
-    a.c.i = wrap_int(t, i);
+    ASSERT(!prim_is_float(t));
+    a.c.i = prim_wrap(t, i);
     return a;
 }
 
@@ -103,7 +71,7 @@ Atom atom_float(PrimType t, double f)
 {
     ASSERT(prim_is_float(t));
     Atom a = {NULL, {t, {0}}};
-    a.c.f = t == T_F32 ? (double)(float)f : f;
+    a.c.f = prim_round(t, f);
     return a;
 }
 

@@ -28,45 +28,12 @@
 #include "base/out.h"
 #include "base/ptrmap.h"
 #include "base/vec.h"
+#include "common/prim.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* --- Scalars -------------------------------------------------------------------------------- */
-
-/* PRIMTYPE(TAG, text, bytes) */
-#define PRIM_TYPES(X)                                                                              \
-    X(BOOL, "bool", 1)                                                                             \
-    X(I8, "i8", 1)                                                                                 \
-    X(I16, "i16", 2)                                                                               \
-    X(I32, "i32", 4)                                                                               \
-    X(I64, "i64", 8)                                                                               \
-    X(U8, "u8", 1)                                                                                 \
-    X(U16, "u16", 2)                                                                               \
-    X(U32, "u32", 4)                                                                               \
-    X(U64, "u64", 8)                                                                               \
-    X(F32, "f32", 4)                                                                               \
-    X(F64, "f64", 8)
-
-typedef enum {
-#define X(tag, text, bytes) T_##tag,
-    PRIM_TYPES(X)
-#undef X
-        N_PRIM_TYPES
-} PrimType;
-
-static inline bool prim_is_int(PrimType t)
-{
-    return t >= T_I8 && t <= T_U64;
-}
-static inline bool prim_is_signed(PrimType t)
-{
-    return t >= T_I8 && t <= T_I64;
-}
-static inline bool prim_is_float(PrimType t)
-{
-    return t == T_F32 || t == T_F64;
-}
 
 typedef enum {
 #define PRIM(tag, text, arity, operands, result) OP_##tag,
@@ -434,8 +401,6 @@ typedef Prog *PassFn(Ctx *cx, const Prog *in);
 
 /* --- build.c: the only allocator of nodes --------------------------------------------------- */
 
-extern const char *const prim_type_text[N_PRIM_TYPES];
-extern const int prim_type_bytes[N_PRIM_TYPES];
 typedef struct {
     const char *text;
     int arity;

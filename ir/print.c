@@ -102,7 +102,7 @@ static void float_text(char *buf, size_t size, PrimType t, double f)
     char digits[64];
     for (int n = 1; n <= 17; n++) {
         snprintf(digits, sizeof digits, "%.*g", n, f);
-        bool exact = t == T_F32 ? strtof(digits, NULL) == (float)f : strtod(digits, NULL) == f;
+        bool exact = prim_read(t, digits) == f;
         bool plain_notation = !strchr(digits, 'e') || fabs(f) >= 1e9 || fabs(f) < 1e-4;
         if (exact && plain_notation)
             break;

@@ -78,7 +78,7 @@ static const Exp *def_of(const Ranges *ra, const Var *v)
 
 static int type_bits(PrimType t)
 {
-    int bits = 8 * prim_type_bytes[t];
+    int bits = prim_bits(t);
     return prim_is_signed(t) ? bits - 1 : bits;
 }
 
@@ -112,7 +112,7 @@ static int bits_of(const Ranges *ra, Atom a, int depth)
     if (!e || depth == 0)
         return 64;
     if (e->kind == E_CONV && prim_is_signed(e->conv.from) && !prim_is_signed(e->conv.to))
-        return e->conv.from == T_I64 ? 64 : 8 * prim_type_bytes[e->conv.from];
+        return e->conv.from == T_I64 ? 64 : prim_bits(e->conv.from);
     if (e->kind == E_CONV && prim_is_int(e->conv.from))
         return bits_of(ra, e->conv.arg, depth - 1);
     if (e->kind != E_PRIM || !prim_is_signed(e->prim.type))

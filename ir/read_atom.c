@@ -140,21 +140,11 @@ void read_leave_scope(Reader *r, int mark)
 
 /* --- Atoms and types ------------------------------------------------------------------------ */
 
-static bool find_prim(const char *text, PrimType *t)
-{
-    for (int i = 0; i < N_PRIM_TYPES; i++)
-        if (strcmp(text, prim_type_text[i]) == 0) {
-            *t = (PrimType)i;
-            return true;
-        }
-    return false;
-}
-
 PrimType read_prim(Reader *r)
 {
     const Token *t = read_expect(r, K_NAME, "a scalar type");
     PrimType p;
-    if (!find_prim(t->text, &p))
+    if (!prim_named(t->text, &p))
         read_fail(r, t->loc, "%s is not a scalar type", t->text);
     return p;
 }
@@ -178,10 +168,10 @@ static Atom read_number(Reader *r)
     const char *suffix = t->text + n;
     char *digits = arena_strndup(r->cx->perm, t->text, n);
     PrimType p = T_I64;
-    if (*suffix && (!find_prim(suffix, &p) || p == T_BOOL))
+    if (*suffix && (!prim_named(suffix, &p) || p == T_BOOL))
         read_fail(r, t->loc, "%s is no suffix of a number", suffix);
     if (prim_is_float(p))
-        return atom_float(p, p == T_F32 ? (double)strtof(digits, NULL) : strtod(digits, NULL));
+        return atom_float(p, prim_read(p, digits));
     if (strpbrk(digits, ".e"))
         read_fail(r, t->loc, "%s is not an integer", t->text);
     return read_int(r, t, p, digits);
@@ -217,7 +207,7 @@ Atom read_atom(Reader *r)
         read_next(r);
         t = read_peek(r);
     }
-    if (t->kind == K_NAME && find_prim(t->text, &p) && prim_is_float(p))
+    if (t->kind == K_NAME && prim_named(t->text, &p) && prim_is_float(p))
         return read_special_float(r, p, neg);
     if (t->kind != K_NAME || neg)
         read_fail(r, t->loc, "expected a variable or a constant, not %s", t->text);

@@ -3,6 +3,7 @@
  * violation ends the check; the message shows the statement. */
 #include "ir/ir.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,9 +75,9 @@ static void check_atom(Check *c, Atom a)
         return;
     }
     bool ok = a.c.type < N_PRIM_TYPES;
-    if (ok && a.c.type == T_F32)
-        ok = a.c.f != a.c.f || (double)(float)a.c.f == a.c.f;
-    else if (ok && a.c.type != T_F64)
+    if (ok && prim_is_float(a.c.type))
+        ok = isnan(a.c.f) || prim_round(a.c.type, a.c.f) == a.c.f;
+    else if (ok)
         ok = atom_int(a.c.type, a.c.i).c.i == a.c.i;
     if (!ok)
         wrong(c, "a constant that its type %s cannot hold",
@@ -183,7 +184,7 @@ static bool takes_prim(char operands, PrimType t)
     case 'F': return prim_is_float(t);
     case 'N': return t != T_BOOL;
     case 'B': return t == T_BOOL;
-    case 'W': return t == T_U32 || t == T_U64;
+    case 'W': return prim_type_kind[t] == PK_UNSIGNED && prim_like(PK_FLOAT, t) != N_PRIM_TYPES;
     case 'S': return prim_is_float(t) || prim_is_signed(t);
     default: return true;
     }

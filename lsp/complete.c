@@ -356,8 +356,8 @@ static void add_all(Completion *c)
 {
     add_known(c);
     fe_builtins(NULL, add_builtin, c);
-    for (int i = 0; i < N_SCALARS; i++)
-        add(c, scalar_name((Scalar)i), ITEM_MODULE, "a type, and the module of what there is on it",
+    for (int i = 0; i < N_PRIM_TYPES; i++)
+        add(c, prim_type_text[i], ITEM_MODULE, "a type, and the module of what there is on it",
             NULL, NEAR_LANGUAGE);
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         add(c, keywords[i], ITEM_KEYWORD, NULL, NULL, NEAR_KEYWORD);
@@ -381,9 +381,9 @@ static void add_member(void *env, const Binding *b)
 
 static void add_members(Completion *c, const char *text, size_t n)
 {
-    Scalar s;
+    PrimType s;
     c->module = arena_strndup(c->look->a, text, n);
-    if (scalar_from_name(c->module, &s)) {
+    if (prim_named(c->module, &s)) {
         fe_builtins(c->module, add_builtin, c);
         return;
     }

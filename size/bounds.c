@@ -23,7 +23,7 @@ typedef struct {
 
 static bool fits(SxBounds *b, const Step *s)
 {
-    int64_t lo, hi, most = INT64_MAX >> (64 - 8 * prim_type_bytes[s->t]);
+    int64_t lo, hi, most = INT64_MAX >> (64 - prim_bits(s->t));
     sx_interval(b->facts, sx_op(b->cx, s->op, s->x, s->y), &lo, &hi);
     return lo > -most && hi < most;
 }

@@ -51,7 +51,7 @@ static struct {
 typedef struct {
     Ck *ck;
     Bindings params; /* quantified so far */
-    const Scalar *t; /* what `t` stands for in a member */
+    const PrimType *t; /* what `t` stands for in a member */
 } Scheme;
 
 static Binding *scheme_param(Scheme *sc, BindKind kind, const char *name)
@@ -71,13 +71,13 @@ static AType *scheme_name(Scheme *sc, const char *name)
         TypeClass cls;
     } classes[] = {{"eq", TC_EQ},   {"prim", TC_PRIM}, {"num", TC_NUM},
                    {"int", TC_INT}, {"bits", TC_BITS}, {"float", TC_FLOAT}};
-    Scalar s;
-    if (scalar_from_name(name, &s))
+    PrimType s;
+    if (prim_named(name, &s))
         return ty_scalar(sc->ck, s);
     if (!strcmp(name, "t"))
         return ty_scalar(sc->ck, *sc->t);
     if (!strcmp(name, "ubits"))
-        return ty_scalar(sc->ck, *sc->t == S_F32 ? S_U32 : S_U64);
+        return ty_scalar(sc->ck, prim_like(PK_UNSIGNED, *sc->t));
     TypeClass cls = TC_VALUE;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (!strcmp(name, classes[i].name))
@@ -154,7 +154,7 @@ static AType *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindin
 }
 
 /* `u`: the scalar that T.U converts from, NULL for all but conversions. */
-static Binding *make(Ck *ck, const char *name, const Row *r, const Scalar *t, const Scalar *u)
+static Binding *make(Ck *ck, const char *name, const Row *r, const PrimType *t, const PrimType *u)
 {
     ParseCtx ctx = {.a = ck->a, .text = r->scheme, .n = strlen(r->scheme)};
     if (!parse_text(&ctx, true))
@@ -163,7 +163,7 @@ static Binding *make(Ck *ck, const char *name, const Row *r, const Scalar *t, co
     Scheme sc = {.ck = ck, .t = t};
     Bindings named = {0}, exists = {0};
     b->builtin = r->id;
-    b->scalar = t ? *t : S_BOOL;
+    b->scalar = t ? *t : T_BOOL;
     b->type = scheme_type(&sc, ctx.type, &named, &exists);
     b->tparams = sc.params;
     if (u)
@@ -175,27 +175,27 @@ static Binding *make(Ck *ck, const char *name, const Row *r, const Scalar *t, co
 
 /* --- Look-up -------------------------------------------------------------------------------- */
 
-static bool member_on(const Row *r, Scalar s)
+static bool member_on(const Row *r, PrimType s)
 {
-    char c = s == S_BOOL ? 'b' : scalar_float(s) ? 'f' : scalar_signed(s) ? 's' : 'u';
+    char c = s == T_BOOL ? 'b' : prim_is_float(s) ? 'f' : prim_is_signed(s) ? 's' : 'u';
     return r->on && strchr(r->on, c);
 }
 
 /* Is it a member of the scalar's module? Plain rows over numbers are, too (f32.+ f32.sum), unless the
  * module has a member of its own by that name. */
-static bool in_module(const Row *r, Scalar t)
+static bool in_module(const Row *r, PrimType t)
 {
     if (r->on)
         return member_on(r, t);
     for (int i = 0; i < N_ROWS; i++)
         if (!strcmp(rows[i].name, r->name) && member_on(&rows[i], t))
             return false;
-    return (strstr(r->scheme, "num") && t != S_BOOL) || (strstr(r->scheme, "int") && scalar_int(t)) ||
-           (strstr(r->scheme, "bits") && !scalar_float(t)) || strstr(r->scheme, "prim") ||
+    return (strstr(r->scheme, "num") && t != T_BOOL) || (strstr(r->scheme, "int") && prim_is_int(t)) ||
+           (strstr(r->scheme, "bits") && !prim_is_float(t)) || strstr(r->scheme, "prim") ||
            strstr(r->scheme, "eq ");
 }
 
-static const Row *member_row(const char *name, Scalar t)
+static const Row *member_row(const char *name, PrimType t)
 {
     for (int i = 0; i < N_ROWS; i++)
         if (!strcmp(rows[i].name, name) && in_module(&rows[i], t))
@@ -213,16 +213,16 @@ static const Row *row_named(BuiltinId id)
 
 static Binding *find_member(Ck *ck, const char *name, const char *dot)
 {
-    Scalar t, u;
-    if (!scalar_from_name(intern_n(name, (size_t)(dot - name)), &t))
+    PrimType t, u;
+    if (!prim_named(intern_n(name, (size_t)(dot - name)), &t))
         return NULL;
     const char *m = dot + 1;
-    if (scalar_from_name(m, &u)) /* T.U */
+    if (prim_named(m, &u)) /* T.U */
         return make(ck, name, row_named(BI_CONV), &t, &u);
-    if (!strncmp(m, "to_", 3) && scalar_from_name(m + 3, &u)) /* U.to_T */
+    if (!strncmp(m, "to_", 3) && prim_named(m + 3, &u)) /* U.to_T */
         return make(ck, name, row_named(BI_CONV), &u, &t);
-    if (scalar_signed(t) && (!strcmp(m, "sign") || !strcmp(m, "unsign"))) { /* the same bits */
-        u = (Scalar)(t + S_U8 - S_I8);
+    if (prim_is_signed(t) && (!strcmp(m, "sign") || !strcmp(m, "unsign"))) { /* the same bits */
+        u = prim_like(PK_UNSIGNED, t);
         return make(ck, name, row_named(BI_CONV), !strcmp(m, "sign") ? &t : &u,
                     !strcmp(m, "sign") ? &u : &t);
     }
@@ -251,14 +251,14 @@ Binding *find_builtin(Ck *ck, const char *name)
 void try_builtins(struct rt_spelling *sp)
 {
     const char *dot = strchr(sp->word, '.');
-    Scalar s = S_BOOL;
-    bool member = dot && scalar_from_name(intern_n(sp->word, (size_t)(dot - sp->word)), &s);
+    PrimType s = T_BOOL;
+    bool member = dot && prim_named(intern_n(sp->word, (size_t)(dot - sp->word)), &s);
     for (int i = 0; i < N_ROWS; i++) {
         if (!member && !rows[i].on) {
             rt_spell_try(sp, rows[i].name);
         } else if (member && member_on(&rows[i], s)) {
             char text[64];
-            snprintf(text, sizeof text, "%s.%s", scalar_name(s), rows[i].name);
+            snprintf(text, sizeof text, "%s.%s", prim_type_text[s], rows[i].name);
             rt_spell_try(sp, intern(text));
         }
     }
@@ -268,17 +268,17 @@ void try_builtins(struct rt_spelling *sp)
 
 void fe_builtins(const char *module, void (*fn)(void *env, const char *name), void *env)
 {
-    Scalar s = S_BOOL;
-    if (module && !scalar_from_name(module, &s))
+    PrimType s = T_BOOL;
+    if (module && !prim_named(module, &s))
         return;
     for (int i = 0; i < N_ROWS; i++)
         if (module ? in_module(&rows[i], s) : !rows[i].on)
             fn(env, rows[i].name);
-    for (int u = 0; module && u < N_SCALARS; u++)
-        fn(env, scalar_name((Scalar)u));
-    if (module && s != S_BOOL)
+    for (int u = 0; module && u < N_PRIM_TYPES; u++)
+        fn(env, prim_type_text[u]);
+    if (module && s != T_BOOL)
         fn(env, "to_i64");
-    if (module && scalar_float(s))
+    if (module && prim_is_float(s))
         fn(env, "to_f64");
 }
 
@@ -294,11 +294,11 @@ const Binding *fe_builtin(Ast *ast, const char *name)
 const char *fe_builtin_doc(const char *name)
 {
     const char *dot = strchr(name, '.');
-    Scalar s, u;
-    if (dot && scalar_from_name(intern_n(name, (size_t)(dot - name)), &s)) {
+    PrimType s, u;
+    if (dot && prim_named(intern_n(name, (size_t)(dot - name)), &s)) {
         const Row *r = member_row(dot + 1, s);
-        bool converts = scalar_from_name(dot + 1, &u) ||
-                        (!strncmp(dot + 1, "to_", 3) && scalar_from_name(dot + 4, &u));
+        bool converts = prim_named(dot + 1, &u) ||
+                        (!strncmp(dot + 1, "to_", 3) && prim_named(dot + 4, &u));
         return converts ? row_named(BI_CONV)->doc : r ? r->doc : NULL;
     }
     for (int i = 0; i < N_ROWS; i++)

@@ -112,7 +112,7 @@ typedef struct Ck {
     int horizon; /* those from here on are not known: they came later; 0: all are */
     Module *module;      /* whose members the declarations at work become */
     const char *path;    /* "A.B." for what is declared there; for messages */
-    Module *scalars[N_SCALARS], *intrinsics;
+    Module *scalars[N_PRIM_TYPES], *intrinsics;
     int in_module;       /* modules around the declarations at work, other than files */
     int applying;        /* applications of parametric modules around, */
     int applications;    /* and all so far */
@@ -166,7 +166,7 @@ typedef struct {
 
 /* --- unify.c: types, sizes, inference variables --------------------------------------------- */
 
-AType *ty_scalar(Ck *ck, Scalar s);
+AType *ty_scalar(Ck *ck, PrimType s);
 AType *ty_array(Ck *ck, Size *dim, AType *elem);
 AType *ty_tuple(Ck *ck, ATypes elems);
 AType *ty_fun(Ck *ck, AType *param, AType *result);

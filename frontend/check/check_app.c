@@ -91,9 +91,9 @@ static bool mixed_operands(Call *c, int i, AType *t)
 {
     const AType *want = type_deref(c->params.at[i]), *have = type_deref(t);
     if (!c->e->app.infix || c->e->app.args.n != 2 || !i || want->kind != TY_SCALAR ||
-        !scalar_int(want->scalar) || have->kind != TY_META || have->meta.cls != TC_FLOAT)
+        !prim_is_int(want->scalar) || have->kind != TY_META || have->meta.cls != TC_FLOAT)
         return false;
-    const char *s = scalar_name(want->scalar);
+    const char *s = prim_type_text[want->scalar];
     ck_error(c->ck, c->e->app.args.at[i]->loc,
              "%s should be `%s`, but is %s; convert the left one with `f32.%s` or `f64.%s`",
              arg_words(c, i), s, said(c->ck, t), s, s);
@@ -104,7 +104,7 @@ static bool mixed_operands(Call *c, int i, AType *t)
 static void note_wrong_arg(Call *c, const AType *have)
 {
     const AType *t = type_deref(have);
-    bool is_float = t->kind == TY_SCALAR ? scalar_float(t->scalar) : t->kind == TY_META && t->meta.cls == TC_FLOAT;
+    bool is_float = t->kind == TY_SCALAR ? prim_is_float(t->scalar) : t->kind == TY_META && t->meta.cls == TC_FLOAT;
     if (c->e->app.infix && c->fn && !strcmp(c->fn, "^") && is_float)
         ck_note(c->ck, c->e->app.fn->loc, "`^` is the exclusive or of bits; a power is written `x ** y`");
     int more = type_arity(c->result);
@@ -234,7 +234,7 @@ static AType *rearrange_type(Ck *ck, AExp *e)
                      k - 1);
             return NULL;
         }
-        ty_unify(ck, ty_scalar(ck, S_I64), d->type);
+        ty_unify(ck, ty_scalar(ck, T_I64), d->type);
         seen[d->lit.bits] = true;
         to = ty_array(ck, dims.at[d->lit.bits], to);
         from = ty_array(ck, dims.at[i], from);

@@ -24,7 +24,7 @@ void check_tparams(Ck *ck, TParams *tps, Bindings *out)
             new_binding(ck, p->kind == TP_SIZE ? BIND_SIZE : BIND_TYPE_PARAM, p->name, p->loc);
         p->bind->cls = class_of_lifted(p->kind);
         if (p->kind == TP_SIZE)
-            p->bind->type = ty_scalar(ck, S_I64);
+            p->bind->type = ty_scalar(ck, T_I64);
         vec_push(ck->a, out, p->bind);
         bind_name(ck, p->bind);
     }
@@ -193,7 +193,7 @@ static bool gen_size(void *env, const Size *leaf)
     if (leaf->kind != SZ_META || leaf->level <= g->ck->level)
         return false;
     Binding *b = new_binding(g->ck, BIND_SIZE, intern("[]"), leaf->loc);
-    b->type = ty_scalar(g->ck, S_I64);
+    b->type = ty_scalar(g->ck, T_I64);
     vec_push(g->ck->a, g->out, b);
     ((Size *)leaf)->ref = sz_var(g->ck, b);
     return false;
@@ -281,7 +281,7 @@ static Size *seal_size(Seal *s, Size *z)
         if (s->ids.at[i] == z->id)
             return sz_var(s->ck, s->made.at[i]);
     Binding *b = new_binding(s->ck, BIND_SIZE, intern("[]"), z->loc);
-    b->type = ty_scalar(s->ck, S_I64);
+    b->type = ty_scalar(s->ck, T_I64);
     vec_push(s->ck->a, &s->ids, z->id);
     vec_push(s->ck->a, &s->made, b);
     vec_push(s->ck->a, s->exists, b);
@@ -392,7 +392,7 @@ Binding *size_param(const Pat *p, const AType *later)
     if (p->kind != P_VAR)
         return NULL;
     AType *t = type_deref(p->type);
-    bool i64 = t->kind == TY_SCALAR && t->scalar == S_I64;
+    bool i64 = t->kind == TY_SCALAR && t->scalar == T_I64;
     return i64 || (t->kind != TY_FUN && (!later || ty_mentions(later, p->bind))) ? p->bind : NULL;
 }
 

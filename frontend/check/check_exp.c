@@ -49,13 +49,13 @@ const char *conversion(Ck *ck, const AType *want, const AType *have)
     want = type_deref(want);
     have = type_deref(have);
     bool wants_float = want->kind == TY_META && want->meta.cls == TC_FLOAT;
-    if (wants_float && have->kind == TY_SCALAR && scalar_int(have->scalar))
+    if (wants_float && have->kind == TY_SCALAR && prim_is_int(have->scalar))
         return arena_printf(ck->a, "; convert it with `f32.%s` or `f64.%s`",
-                            scalar_name(have->scalar), scalar_name(have->scalar));
-    if (want->kind != TY_SCALAR || have->kind != TY_SCALAR || want->scalar == S_BOOL)
+                            prim_type_text[have->scalar], prim_type_text[have->scalar]);
+    if (want->kind != TY_SCALAR || have->kind != TY_SCALAR || want->scalar == T_BOOL)
         return "";
-    return arena_printf(ck->a, "; convert it with `%s.%s`", scalar_name(want->scalar),
-                        scalar_name(have->scalar));
+    return arena_printf(ck->a, "; convert it with `%s.%s`", prim_type_text[want->scalar],
+                        prim_type_text[have->scalar]);
 }
 
 const char *said(Ck *ck, const AType *t)
@@ -212,7 +212,7 @@ static AType *check_string(Ck *ck, AExp *e)
 {
     for (int i = 0; i < e->seq.elems.n; i++)
         check_exp(ck, e->seq.elems.at[i]);
-    return ty_array(ck, sz_const(ck, e->seq.elems.n), ty_scalar(ck, S_U8));
+    return ty_array(ck, sz_const(ck, e->seq.elems.n), ty_scalar(ck, T_U8));
 }
 
 /* Whether e is a number that is known now. */
@@ -240,7 +240,7 @@ static Size *range_size(Ck *ck, const AExp *e, const AType *t)
     t = type_deref(t);
     if (t->kind == TY_ERROR)
         return sz_error(ck, e->loc);
-    if (ends || t->kind != TY_SCALAR || t->scalar != S_I64)
+    if (ends || t->kind != TY_SCALAR || t->scalar != T_I64)
         return sz_unknown(ck, e->loc);
     Size *n = sz_of_exp(ck, e->range.end);
     if (starts && from == to)
@@ -275,7 +275,7 @@ static AType *check_proj(Ck *ck, AExp *e)
 static void check_index_exp(Ck *ck, AExp *i, const char *what)
 {
     bool literal = i->kind == AE_LIT && !i->lit.suffixed && !i->lit.is_float;
-    check_is(ck, i, literal ? ty_scalar(ck, S_I64) : ty_meta(ck, TC_INT, i->loc), what);
+    check_is(ck, i, literal ? ty_scalar(ck, T_I64) : ty_meta(ck, TC_INT, i->loc), what);
 }
 
 static bool is_negative(const AExp *e)
@@ -328,7 +328,7 @@ static AType *indexed(Ck *ck, AType *t, const AType *whole, const ADimIndices *d
 
 static void check_slice(Ck *ck, const ADimIndex *d)
 {
-    AType *i64 = ty_scalar(ck, S_I64);
+    AType *i64 = ty_scalar(ck, T_I64);
     if (d->i)
         check_is(ck, d->i, i64, "start of a slice");
     if (d->j)
@@ -510,7 +510,7 @@ static void bind_sizes(Ck *ck, const NameLocs *names, Bindings *out)
     *out = (Bindings){0};
     for (int i = 0; i < names->n; i++) {
         Binding *b = new_binding(ck, BIND_SIZE, names->at[i].name, names->at[i].loc);
-        b->type = ty_scalar(ck, S_I64);
+        b->type = ty_scalar(ck, T_I64);
         vec_push(ck->a, out, b);
         bind_name(ck, b);
     }
@@ -574,7 +574,7 @@ bool value_only(Ck *ck, AType *t, Loc loc, const char *what)
 
 static AType *check_if(Ck *ck, AExp *e, AType *want)
 {
-    check_is(ck, e->cond.test, ty_scalar(ck, S_BOOL), "condition of `if`");
+    check_is(ck, e->cond.test, ty_scalar(ck, T_BOOL), "condition of `if`");
     AType *a = ty_plain(ck, check_against(ck, e->cond.then, want));
     AType *b = ty_plain(ck, check_against(ck, e->cond.els, want ? want : a));
     ck_try(ck);
@@ -703,8 +703,8 @@ static AType *check_attributed(Ck *ck, AExp *e, AType *want)
         return check_against(ck, e->attr.e, want);
     if (!attr_param(as))
         ck_error(ck, param->loc, "`param` takes the name of a tuning parameter: `#[param(block)] 64`");
-    check_is(ck, e->attr.e, ty_scalar(ck, S_I64), "value of a tuning parameter");
-    return ty_scalar(ck, S_I64);
+    check_is(ck, e->attr.e, ty_scalar(ck, T_I64), "value of a tuning parameter");
+    return ty_scalar(ck, T_I64);
 }
 
 static AType *infer(Ck *ck, AExp *e, AType *want)
@@ -736,7 +736,7 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
     case AE_ASCRIBE:
     case AE_COERCE: return check_ascribe(ck, e);
     case AE_ASSERT:
-        check_is(ck, e->assertion.test, ty_scalar(ck, S_BOOL), "condition of `assert`");
+        check_is(ck, e->assertion.test, ty_scalar(ck, T_BOOL), "condition of `assert`");
         return check_against(ck, e->assertion.e, want);
     case AE_ATTR: return check_attributed(ck, e, want);
     case AE_CONSTR: return check_constr(ck, e, want);

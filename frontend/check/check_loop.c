@@ -254,7 +254,7 @@ static void check_form(Ck *ck, AExp *e, AType *elem)
         return;
     }
     case ALOOP_WHILE:
-        check_is(ck, e->loop.bound, ty_scalar(ck, S_BOOL), "condition of `while`");
+        check_is(ck, e->loop.bound, ty_scalar(ck, T_BOOL), "condition of `while`");
         return;
     }
 }
@@ -265,7 +265,7 @@ static void bind_size_names(Ck *ck, AExp *e)
     for (int i = 0; i < e->loop.size_names.n; i++) {
         const NameLoc *n = &e->loop.size_names.at[i];
         Binding *b = new_binding(ck, BIND_SIZE, n->name, n->loc);
-        b->type = ty_scalar(ck, S_I64);
+        b->type = ty_scalar(ck, T_I64);
         vec_push(ck->a, &e->loop.sizes, b);
         bind_name(ck, b);
     }

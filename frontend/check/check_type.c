@@ -112,7 +112,7 @@ static Size *anonymous_size(Ck *ck, const How *how, Loc loc)
     switch (how->at) {
     case AT_RESULT: {
         Binding *b = new_binding(ck, BIND_SIZE, intern("[]"), loc);
-        b->type = ty_scalar(ck, S_I64);
+        b->type = ty_scalar(ck, T_I64);
         vec_push(ck->a, how->exists ? how->exists : ck->sizes, b);
         return sz_var(ck, b);
     }
@@ -148,8 +148,8 @@ static Size *written_size(Ck *ck, AExp *dim, const How *how, Loc loc)
         ck_error(ck, binder->loc, "a size in an abbreviation cannot bind names");
         return sz_meta(ck, loc); /* any: one error is enough */
     }
-    AType *t = check_against(ck, dim, ty_scalar(ck, S_I64));
-    if (!require(ck, dim, ty_scalar(ck, S_I64), t, "size"))
+    AType *t = check_against(ck, dim, ty_scalar(ck, T_I64));
+    if (!require(ck, dim, ty_scalar(ck, T_I64), t, "size"))
         return sz_meta(ck, loc); /* any: one error is enough */
     Size *s = sz_of_exp(ck, dim);
     s->loc = dim->loc;
@@ -523,7 +523,7 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
         inside.named = &names[i];
         Binding *b = new_binding(ck, BIND_SIZE, te->sizes.at[i].name, te->sizes.at[i].loc);
         vec_push(ck->a, &bound, b);
-        b->type = ty_scalar(ck, S_I64);
+        b->type = ty_scalar(ck, T_I64);
         bind_name(ck, b);
         if (how->at == AT_RESULT)
             vec_push(ck->a, how->exists ? how->exists : ck->sizes, b);

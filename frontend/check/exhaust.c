@@ -54,14 +54,13 @@ static Head head_of(const Pat *p)
         return h;
     bool minus = p->lit->kind == AE_APP;
     const AExp *e = minus ? p->lit->app.args.at[0] : p->lit;
-    Scalar s = e->lit.scalar;
-    if (scalar_float(s)) {
+    PrimType s = e->lit.scalar;
+    if (prim_is_float(s)) {
         h.f = minus ? -e->lit.fval : e->lit.fval;
         return h;
     }
     uint64_t v = minus ? 0 - e->lit.bits : e->lit.bits;
-    int unused = 64 - scalar_bits(s);
-    h.i = scalar_signed(s) ? (int64_t)(v << unused) >> unused : (int64_t)(v << unused >> unused);
+    h.i = prim_wrap(s, (int64_t)v);
     return h;
 }
 
@@ -136,9 +135,9 @@ static Example example_of(Exhaust *x, const AType *t, Head h, const Example *par
 
 static Example example_number(Exhaust *x, const AType *t, Head h)
 {
-    if (scalar_float(t->scalar))
+    if (prim_is_float(t->scalar))
         return (Example){"_", false};
-    if (t->scalar == S_BOOL)
+    if (t->scalar == T_BOOL)
         return (Example){h.i ? "true" : "false", false};
     return (Example){arena_printf(x->ck->a, "%" PRId64, h.i), h.i < 0};
 }
@@ -200,16 +199,16 @@ static Heads heads_in(Exhaust *x, const Rows *rows)
 static bool other_head(const AType *t, const Heads *hs, Head *out)
 {
     bool is_sum = t->kind == TY_SUM;
-    int bits = is_sum ? 32 : scalar_bits(t->scalar);
-    if (!is_sum && scalar_float(t->scalar)) {
+    int bits = is_sum ? 32 : prim_bits(t->scalar);
+    if (!is_sum && prim_is_float(t->scalar)) {
         *out = (Head){.f = 0.5};
         while (has_head(hs, *out))
             out->f += 1;
         return true;
     }
     int64_t most = is_sum                     ? t->elems.n - 1
-                   : t->scalar == S_BOOL      ? 1
-                   : scalar_signed(t->scalar) ? INT64_MAX >> (64 - bits)
+                   : t->scalar == T_BOOL      ? 1
+                   : prim_is_signed(t->scalar) ? INT64_MAX >> (64 - bits)
                    : bits == 64               ? INT64_MAX
                                               : ((int64_t)1 << bits) - 1;
     for (int64_t i = 0; i <= hs->n && i <= most; i++) {
@@ -217,7 +216,7 @@ static bool other_head(const AType *t, const Heads *hs, Head *out)
         if (!has_head(hs, *out))
             return true;
     }
-    for (int64_t i = -1; !is_sum && scalar_signed(t->scalar) && i >= -hs->n && i >= -most - 1;
+    for (int64_t i = -1; !is_sum && prim_is_signed(t->scalar) && i >= -hs->n && i >= -most - 1;
          i--) {
         *out = (Head){.i = i};
         if (!has_head(hs, *out))

@@ -210,7 +210,7 @@ static void report_member(Ck *ck, const char *name, Loc loc, Space space)
 /* The name of that member of some module that is known, or NULL. */
 static const char *in_some_module(Ck *ck, const char *name)
 {
-    static const Scalar likely[] = {S_F32, S_I32, S_BOOL};
+    static const PrimType likely[] = {T_F32, T_I32, T_BOOL};
     for (const Scope *s = ck->scopes[SPACE_TERM]; s && !diag_is_full(); s = s->up) {
         bool module = s->bind && s->bind->kind == BIND_MODULE && !is_parametric(s->bind->module);
         const Binding *b = module ? module_member(ck, s->bind->module, name, SPACE_TERM) : NULL;
@@ -218,7 +218,7 @@ static const char *in_some_module(Ck *ck, const char *name)
             return arena_printf(ck->a, "%s.%s", s->name, name);
     }
     for (size_t i = 0; i < sizeof likely / sizeof *likely; i++) {
-        const char *member = arena_printf(ck->a, "%s.%s", scalar_name(likely[i]), name);
+        const char *member = arena_printf(ck->a, "%s.%s", prim_type_text[likely[i]], name);
         if (find_builtin(ck, intern(member)))
             return member;
     }
@@ -262,7 +262,7 @@ static void report_unknown(Ck *ck, const char *what, const char *name, const cha
 
 void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
 {
-    Scalar s;
+    PrimType s;
     if (b) {
         if (is_parametric(b->module))
             ck_error(ck, loc,
@@ -283,7 +283,7 @@ void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
         ck_error(ck, loc, "`%s`, %s, is not supported", name, unsupported(name));
         return;
     }
-    const char *type = scalar_from_name(name, &s) ? name : HERE(foreign_types, name);
+    const char *type = prim_named(name, &s) ? name : HERE(foreign_types, name);
     if (!type && report_other_space(ck, name, loc, SPACE_TERM, "value"))
         return;
     if (type) {
@@ -326,8 +326,8 @@ void report_no_module(Ck *ck, const char *name, Loc loc, const Binding *b)
     for (const Scope *s = ck->scopes[SPACE_TERM]; s && !diag_is_full(); s = s->up)
         if (s->bind && s->bind->kind == BIND_MODULE)
             rt_spell_try(&sp, s->name);
-    for (int i = 0; i < N_SCALARS; i++)
-        rt_spell_try(&sp, scalar_name((Scalar)i));
+    for (int i = 0; i < N_PRIM_TYPES; i++)
+        rt_spell_try(&sp, prim_type_text[i]);
     report_unknown(ck, "module", name, sp.nearest, loc);
 }
 
@@ -340,8 +340,8 @@ void report_no_sig(Ck *ck, const char *name, Loc loc)
     if (report_other_space(ck, name, loc, SPACE_SIG, "module type") ||
         report_not_yet(ck, name, loc, SPACE_SIG))
         return;
-    Scalar scalar;
-    if (scalar_from_name(name, &scalar)) {
+    PrimType scalar;
+    if (prim_named(name, &scalar)) {
         ck_error(ck, loc, "`%s` is a type and a module, not a module type", name);
         return;
     }
@@ -367,7 +367,7 @@ void report_no_type(Ck *ck, const char *name, Loc loc)
         return;
     rt_spelling sp = rt_spell(name);
     try_scope(ck, SPACE_TYPE, &sp);
-    for (int i = 0; i < N_SCALARS; i++)
-        rt_spell_try(&sp, scalar_name((Scalar)i));
+    for (int i = 0; i < N_PRIM_TYPES; i++)
+        rt_spell_try(&sp, prim_type_text[i]);
     report_unknown(ck, "type", name, HERE(foreign_types, name) ? HERE(foreign_types, name) : sp.nearest, loc);
 }

@@ -126,7 +126,7 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     b->scalar = have->scalar;
     b->stands = have;
     const AType *is = type_deref(b->type);
-    if (is->kind == TY_SCALAR && is->scalar == S_I64)
+    if (is->kind == TY_SCALAR && is->scalar == T_I64)
         vec_push(ck->a, in->seen, b);
     if (!have->type || type_deref(have->type)->kind == TY_ERROR || (have->def && have->def->wrong))
         return;

@@ -46,7 +46,7 @@ Closure closure_enter(Ck *ck, const Closure *c)
 
 /* --- Members -------------------------------------------------------------------------------- */
 
-Module *scalar_module(Ck *ck, Scalar s)
+Module *scalar_module(Ck *ck, PrimType s)
 {
     if (!ck->scalars[s]) {
         Module *m = ck->scalars[s] = module_new(ck, (Loc){0, 0});
@@ -68,13 +68,13 @@ Module *intrinsics_module(Ck *ck)
 /* The types t and int_t of a scalar's module. */
 static Binding *scalar_type_member(Ck *ck, Module *m, const char *name)
 {
-    bool bits = !strcmp(name, "int_t") && scalar_float(m->of);
+    bool bits = !strcmp(name, "int_t") && prim_is_float(m->of);
     if (strcmp(name, "t") && !bits)
         return NULL;
     TypeDecl *d = NEW(ck->a, TypeDecl);
     Binding *b = new_binding(ck, BIND_TYPE, name, (Loc){0, 0});
     *d = (TypeDecl){.name = name, .bind = b};
-    d->type = ty_scalar(ck, !bits ? m->of : m->of == S_F32 ? S_U32 : S_U64);
+    d->type = ty_scalar(ck, bits ? prim_like(PK_UNSIGNED, m->of) : m->of);
     b->tdecl = d;
     vec_push(ck->a, &m->members, b);
     return b;
@@ -90,14 +90,14 @@ Binding *module_member(Ck *ck, Module *m, const char *name, Space space)
     if (m->intrinsics && space == SPACE_TYPE)
         return scalar_type(ck, name);
     if (m->scalar && space == SPACE_TERM)
-        return find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", scalar_name(m->of), name)));
+        return find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", prim_type_text[m->of], name)));
     return m->scalar && space == SPACE_TYPE ? scalar_type_member(ck, m, name) : NULL;
 }
 
 Binding *scalar_type(Ck *ck, const char *name)
 {
-    Scalar s;
-    bool is = scalar_from_name(name, &s);
+    PrimType s;
+    bool is = prim_named(name, &s);
     return is ? module_member(ck, scalar_module(ck, s), intern("t"), SPACE_TYPE) : NULL;
 }
 
@@ -125,7 +125,7 @@ void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env
     if (m->scalar) {
         module_member(ck, m, intern("t"), SPACE_TYPE);
         module_member(ck, m, intern("int_t"), SPACE_TYPE);
-        fe_builtins(scalar_name(m->of), each_scalar_member, &es);
+        fe_builtins(prim_type_text[m->of], each_scalar_member, &es);
     }
     if (m->intrinsics)
         fe_builtins(NULL, each_scalar_member, &es);

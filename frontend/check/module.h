@@ -30,7 +30,7 @@ struct Module {
     Loc loc;          /* where it was made */
     bool wrong;       /* errors in it were reported: a name that is missing may be due to them */
     bool scalar;      /* a scalar's module: its members are those of builtins.def, `of` */
-    Scalar of;
+    PrimType of;
     bool intrinsics;  /* its members are the names that are provided without a module */
     Bindings members; /* in order; a later one hides earlier ones of its name and space */
     /* A parametric module: what it makes of an argument. */
@@ -52,7 +52,7 @@ static inline bool is_parametric(const Module *m)
 
 Module *module_new(Ck *ck, Loc loc);
 /* The module of a scalar type. */
-Module *scalar_module(Ck *ck, Scalar s);
+Module *scalar_module(Ck *ck, PrimType s);
 /* The type of that name that every program has, or NULL. */
 Binding *scalar_type(Ck *ck, const char *name);
 /* The module by which the operators that are provided can be named where others hide them. */

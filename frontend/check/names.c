@@ -214,14 +214,14 @@ static bool may_have_fields(const Binding *b)
 /* The module of a name without dots; NULL if the name is none of a module. */
 static Module *module_named(Ck *ck, const char *name)
 {
-    Scalar s;
+    PrimType s;
     Binding *b = in_scope(ck, name, SPACE_TERM);
     if (b && b->kind == BIND_MODULE)
         return b->module;
     if (!b && !strcmp(name, "intrinsics"))
         return intrinsics_module(ck);
     bool hidden = b && may_have_fields(b);
-    return !hidden && scalar_from_name(name, &s) ? scalar_module(ck, s) : NULL;
+    return !hidden && prim_named(name, &s) ? scalar_module(ck, s) : NULL;
 }
 
 Module *module_path(Ck *ck, const char *name, const char **known, Module **outer)

@@ -251,7 +251,7 @@ static char size_operator(const AExp *e)
     } ops[] = {{BI_ADD, '+'}, {BI_SUB, '-'}, {BI_MUL, '*'}, {BI_DIV, '/'}, {BI_MOD, '%'}};
     const AExp *fn = e->app.fn;
     const AType *t = e->type ? type_deref(e->type) : NULL;
-    bool i64 = !t || (t->kind == TY_SCALAR ? t->scalar == S_I64 : t->kind == TY_META);
+    bool i64 = !t || (t->kind == TY_SCALAR ? t->scalar == T_I64 : t->kind == TY_META);
     if (e->app.args.n != 2 || fn->kind != AE_VAR || !fn->var.bind || !i64)
         return 0;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
@@ -268,7 +268,7 @@ static Size *term(Ck *ck, const AExp *e, bool inside)
     e = size_exp_essence(e);
     const AType *t = e->type ? type_deref(e->type) : NULL;
     if (e->kind == AE_LIT && !e->lit.is_float && e->lit.bits <= INT64_MAX &&
-        (!t || t->kind != TY_SCALAR || t->scalar == S_I64))
+        (!t || t->kind != TY_SCALAR || t->scalar == T_I64))
         return sz_const(ck, (int64_t)e->lit.bits);
     if (t && t->kind == TY_ERROR)
         return sz_error(ck, e->loc);

@@ -6,35 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    int bits;
-} scalars[N_SCALARS] = {
-    {"bool", 8}, {"i8", 8},   {"i16", 16}, {"i32", 32}, {"i64", 64}, {"u8", 8},
-    {"u16", 16}, {"u32", 32}, {"u64", 64}, {"f32", 32}, {"f64", 64},
-};
-
-const char *scalar_name(Scalar s)
-{
-    return scalars[s].name;
-}
-
-int scalar_bits(Scalar s)
-{
-    return scalars[s].bits;
-}
-
-bool scalar_from_name(const char *name, Scalar *out)
-{
-    for (int i = 0; i < N_SCALARS; i++) {
-        if (!strcmp(scalars[i].name, name)) {
-            *out = (Scalar)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 AType *type_deref(const AType *t)
 {
     while (t->kind == TY_META && t->meta.ref)
@@ -316,7 +287,7 @@ static void put_type(const Put *p, const AType *t, bool atom)
     if (unique || t->unique)
         out_puts(p->o, "*");
     switch (t->kind) {
-    case TY_SCALAR: out_puts(p->o, scalar_name(t->scalar)); return;
+    case TY_SCALAR: out_puts(p->o, prim_type_text[t->scalar]); return;
     case TY_ARRAY:
         out_puts(p->o, "[");
         put_size(p, t->array.dim, false);

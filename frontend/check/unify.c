@@ -14,7 +14,7 @@ static AType *ty_new(Ck *ck, TypeKind k)
     return t;
 }
 
-AType *ty_scalar(Ck *ck, Scalar s)
+AType *ty_scalar(Ck *ck, PrimType s)
 {
     AType *t = ty_new(ck, TY_SCALAR);
     t->scalar = s;
@@ -236,7 +236,7 @@ const char *class_words(TypeClass c)
     return "?";
 }
 
-static bool scalar_in(Scalar s, TypeClass c)
+static bool scalar_in(PrimType s, TypeClass c)
 {
     switch (c) {
     case TC_ANY:
@@ -244,10 +244,10 @@ static bool scalar_in(Scalar s, TypeClass c)
     case TC_VALUE:
     case TC_EQ:
     case TC_PRIM: return true;
-    case TC_BITS: return !scalar_float(s);
-    case TC_NUM: return s != S_BOOL;
-    case TC_INT: return scalar_int(s);
-    case TC_FLOAT: return scalar_float(s);
+    case TC_BITS: return !prim_is_float(s);
+    case TC_NUM: return s != T_BOOL;
+    case TC_INT: return prim_is_int(s);
+    case TC_FLOAT: return prim_is_float(s);
     }
     return false;
 }

@@ -108,7 +108,7 @@ static bool divides(const AExp *e)
 {
     BuiltinId id = builtin_of(e->app.fn);
     bool division = id == BI_DIV || id == BI_MOD || id == BI_QUOT || id == BI_REM;
-    return division && e->app.args.n == 2 && e->type && e->type->kind == TY_SCALAR && scalar_int(e->type->scalar) &&
+    return division && e->app.args.n == 2 && e->type && e->type->kind == TY_SCALAR && prim_is_int(e->type->scalar) &&
            e->app.args.at[1]->kind != AE_LIT;
 }
 

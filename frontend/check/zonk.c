@@ -55,7 +55,7 @@ static AType *default_type(Ck *ck, AType *m)
     if (m->meta.cls == TC_EQ && diag_errors() == ck->errors)
         ck_error(ck, m->meta.loc,
                  "the type of what is compared here is ambiguous; say it, as in `(x: i32)`");
-    m->meta.ref = ty_scalar(ck, m->meta.cls == TC_FLOAT ? S_F64 : S_I32);
+    m->meta.ref = ty_scalar(ck, m->meta.cls == TC_FLOAT ? T_F64 : T_I32);
     return m->meta.ref;
 }
 
@@ -146,25 +146,24 @@ static AType *zonk_type(Ck *ck, AType *t)
 
 static void check_range(Ck *ck, AExp *e, bool negated)
 {
-    Scalar s = e->lit.scalar;
-    if (scalar_float(s)) {
-        double v = e->lit.is_float ? e->lit.fval : (double)e->lit.bits;
-        if (isinf(v) || (s == S_F32 && isinf((float)v)))
-            ck_error(ck, e->loc, "literal is out of range for `%s`", scalar_name(s));
-        e->lit.fval = s == S_F32 ? (double)(float)v : v;
+    PrimType s = e->lit.scalar;
+    if (prim_is_float(s)) {
+        e->lit.fval = prim_round(s, e->lit.is_float ? e->lit.fval : (double)e->lit.bits);
+        if (isinf(e->lit.fval))
+            ck_error(ck, e->loc, "literal is out of range for `%s`", prim_type_text[s]);
         return;
     }
-    int bits = scalar_bits(s);
-    if (s == S_BOOL)
+    int bits = prim_bits(s);
+    if (s == T_BOOL)
         return;
     if (e->lit.suffixed) /* wraps around, as in Futhark: 0xffi8 is -1, 257u8 is 1 */
         return;
-    uint64_t max = scalar_signed(s) ? ((uint64_t)1 << (bits - 1)) - 1 + negated
+    uint64_t max = prim_is_signed(s) ? ((uint64_t)1 << (bits - 1)) - 1 + negated
                    : negated        ? 0
                                     : UINT64_MAX >> (64 - bits);
     if (e->lit.bits > max)
         ck_error(ck, e->loc, "literal %s%" PRIu64 " is out of range for `%s`", negated ? "-" : "",
-                 e->lit.bits, scalar_name(s));
+                 e->lit.bits, prim_type_text[s]);
 }
 
 static void zonk_lit(Ck *ck, AExp *e, bool negated)

@@ -3,7 +3,7 @@
 
 /* On the outside, arrays of () are arrays of bool, of which only the size matters; () by itself is
  * nothing. */
-static const AType unit = {.kind = TY_SCALAR, .scalar = S_BOOL};
+static const AType unit = {.kind = TY_SCALAR, .scalar = T_BOOL};
 
 /* --- Parameters ----------------------------------------------------------------------------- */
 
@@ -83,7 +83,7 @@ static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms 
     at = type_deref(at);
     switch (at->kind) {
     case TY_SCALAR: {
-        Type t = {(PrimType)at->scalar, dims.n, dims.at};
+        Type t = {at->scalar, dims.n, dims.at};
         Var *v = var_new(L->cx, name, t, loc);
         vec_push(L->cx->perm, &ep->en->params, v);
         return val_atom(L, atom_var(v));

@@ -436,7 +436,7 @@ static Val *lower_attr(Low *L, Env *env, const AExp *e)
 
 static Val *lower_lit(Low *L, const AExp *e)
 {
-    PrimType t = (PrimType)e->lit.scalar;
+    PrimType t = e->lit.scalar;
     if (prim_is_float(t))
         return val_atom(L, atom_float(t, e->lit.fval));
     if (t == T_BOOL)

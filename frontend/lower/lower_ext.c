@@ -38,7 +38,7 @@ static void put_type(Out *o, const AType *at, Style style)
 {
     at = type_deref(at);
     switch (at->kind) {
-    case TY_SCALAR: out_puts(o, scalar_name(at->scalar)); return;
+    case TY_SCALAR: out_puts(o, prim_type_text[at->scalar]); return;
     case TY_ARRAY:
         out_puts(o, "[]");
         put_atom(o, at->array.elem, style);

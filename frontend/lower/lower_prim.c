@@ -1,7 +1,6 @@
 /* Lowering of operators and of the numeric modules' functions to scalar operations. */
 #include "frontend/lower/lower_int.h"
 
-#include <float.h>
 #include <math.h>
 
 /* --- Tables --------------------------------------------------------------------------------- */
@@ -102,7 +101,7 @@ static Atom highest(PrimType t)
 {
     if (prim_is_float(t))
         return atom_float(t, INFINITY);
-    int bits = 8 * prim_type_bytes[t];
+    int bits = prim_bits(t);
     if (!prim_is_signed(t))
         return atom_int(t, -1);
     return atom_int(t, (int64_t)(UINT64_MAX >> (65 - bits)));
@@ -112,7 +111,7 @@ static Atom lowest(PrimType t)
 {
     if (prim_is_float(t))
         return atom_float(t, -INFINITY);
-    int bits = 8 * prim_type_bytes[t];
+    int bits = prim_bits(t);
     return prim_is_signed(t) ? atom_int(t, (int64_t)(UINT64_MAX << (bits - 1))) : atom_int(t, 0);
 }
 
@@ -137,21 +136,38 @@ Atom neutral(PrimType t, PrimOp op)
     }
 }
 
+/* Of a type of floats, as IEEE 754 has them: what 1 lacks to the next larger number, the greatest power of 2. The least one
+ * that is normal is 2 divided by the latter. */
+static double epsilon(PrimType t)
+{
+    double e = 1;
+    while (prim_round(t, 1 + e / 2) != 1)
+        e /= 2;
+    return e;
+}
+
+static double greatest_power(PrimType t)
+{
+    double p = 1;
+    while (isfinite(prim_round(t, 2 * p)))
+        p *= 2;
+    return p;
+}
+
 Val *lower_member_const(Low *L, const Binding *b)
 {
-    PrimType t = (PrimType)b->scalar;
-    bool single = t == T_F32;
+    PrimType t = b->scalar;
     switch ((int)b->builtin) {
     case BI_HIGHEST: return val_atom(L, highest(t));
     case BI_LOWEST: return val_atom(L, lowest(t));
-    case BI_NUM_BITS: return val_atom(L, atom_int(T_I32, 8 * prim_type_bytes[t]));
+    case BI_NUM_BITS: return val_atom(L, atom_int(T_I32, prim_bits(t)));
     case BI_INF: return val_atom(L, atom_float(t, INFINITY));
     case BI_NAN: return val_atom(L, atom_float(t, NAN));
     case BI_PI: return val_atom(L, atom_float(t, 3.14159265358979323846));
     case BI_EULER: return val_atom(L, atom_float(t, 2.71828182845904523536));
-    case BI_EPSILON: return val_atom(L, atom_float(t, single ? FLT_EPSILON : DBL_EPSILON));
-    case BI_LARGEST: return val_atom(L, atom_float(t, single ? FLT_MAX : DBL_MAX));
-    case BI_SMALLEST: return val_atom(L, atom_float(t, single ? FLT_MIN : DBL_MIN));
+    case BI_EPSILON: return val_atom(L, atom_float(t, epsilon(t)));
+    case BI_LARGEST: return val_atom(L, atom_float(t, greatest_power(t) * (2 - epsilon(t))));
+    case BI_SMALLEST: return val_atom(L, atom_float(t, 2 / greatest_power(t)));
     default: ice(b->loc, "lowering: constant `%s` is not known", b->name);
     }
 }
@@ -197,12 +213,12 @@ static Atom bits_op(Low *L, const Call *c, PrimOp ints, PrimOp bools)
 
 static PrimType unsigned_of(PrimType t)
 {
-    return prim_is_signed(t) ? (PrimType)(t - T_I8 + T_U8) : t;
+    return prim_is_signed(t) ? prim_like(PK_UNSIGNED, t) : t;
 }
 
 static PrimType signed_of(PrimType t)
 {
-    return prim_is_signed(t) ? t : (PrimType)(t - T_U8 + T_I8);
+    return prim_is_signed(t) ? t : prim_like(PK_SIGNED, t);
 }
 
 /* A shift right of the same bits as another type; a place that is none is none of that type either. */
@@ -217,7 +233,7 @@ static Atom shift_as(Low *L, const Call *c, PrimType as)
 
 static Atom convert(Low *L, const Call *c)
 {
-    PrimType to = (PrimType)c->fn->bind->scalar;
+    PrimType to = c->fn->bind->scalar;
     Atom a = val_scalar(c->arg[0], c->loc);
     PrimType from = atom_type(a).elem;
     if (to == T_BOOL && from != T_BOOL)
@@ -307,7 +323,7 @@ static Atom recip(Low *L, const Call *c)
 
 static Atom from_fraction(Low *L, const Call *c)
 {
-    PrimType t = (PrimType)c->fn->bind->scalar;
+    PrimType t = c->fn->bind->scalar;
     Atom x = emit_conv(L, c->loc, t, val_scalar(c->arg[0], c->loc));
     Atom y = emit_conv(L, c->loc, t, val_scalar(c->arg[1], c->loc));
     return emit(L, exp_binop(L->cx, c->loc, OP_DIV, x, y));

@@ -83,7 +83,7 @@ static void type_leaves(Low *L, const AType *at, int rank, Parts *out)
     } else {
         bool scalar = at->kind == TY_SCALAR;
         vec_push(L->cx->perm, out,
-                 ((Part){scalar ? (PrimType)at->scalar : T_BOOL, rank, 0, !scalar && !rank}));
+                 ((Part){scalar ? at->scalar : T_BOOL, rank, 0, !scalar && !rank}));
     }
 }
 
@@ -234,7 +234,7 @@ static Val *blank(const Blank *b, const AType *at, Atoms dims)
     at = type_deref(at);
     switch (at->kind) {
     case TY_SCALAR:
-        return val_atom(L, blank_leaf(b, (Type){(PrimType)at->scalar, dims.n, dims.at}));
+        return val_atom(L, blank_leaf(b, (Type){at->scalar, dims.n, dims.at}));
     case TY_ARRAY: {
         Atoms more = {0};
         vec_append(L->cx->perm, &more, &dims);

@@ -24,6 +24,7 @@
 #include "base/diag.h"
 #include "base/out.h"
 #include "base/vec.h"
+#include "common/prim.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,31 +54,6 @@ typedef struct {
     Loc loc;
 } NameLoc;
 typedef VEC(NameLoc) NameLocs;
-
-/* --- Scalars -------------------------------------------------------------------------------- */
-
-typedef enum { S_BOOL, S_I8, S_I16, S_I32, S_I64, S_U8, S_U16, S_U32, S_U64, S_F32, S_F64 } Scalar;
-enum { N_SCALARS = S_F64 + 1 };
-
-const char *scalar_name(Scalar s); /* "i32" */
-bool scalar_from_name(const char *name, Scalar *out);
-int scalar_bits(Scalar s); /* bool: 8 */
-static inline bool scalar_signed(Scalar s)
-{
-    return s >= S_I8 && s <= S_I64;
-}
-static inline bool scalar_unsigned(Scalar s)
-{
-    return s >= S_U8 && s <= S_U64;
-}
-static inline bool scalar_int(Scalar s)
-{
-    return s >= S_I8 && s <= S_U64;
-}
-static inline bool scalar_float(Scalar s)
-{
-    return s >= S_F32;
-}
 
 /* --- Types ---------------------------------------------------------------------------------- */
 
@@ -157,7 +133,7 @@ struct AType {
     TypeKind kind;
     bool unique; /* `*t`: on parameter and result types of functions only; not part of equality */
     union {
-        Scalar scalar;
+        PrimType scalar;
         struct {
             Size *dim;
             AType *elem;
@@ -268,7 +244,7 @@ struct Binding {
                        * anonymous and inferred ones included */
     Def *def;         /* BIND_DEF */
     BuiltinId builtin;
-    Scalar scalar;          /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
+    PrimType scalar;          /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
     TypeClass cls;          /* BIND_TYPE_PARAM, abstract BIND_TYPE */
     struct TypeDecl *tdecl; /* BIND_TYPE */
     struct Binding *stands; /* a value seen as of a module type: that of the module at hand */
@@ -435,7 +411,7 @@ struct AExp {
             bool is_float; /* written with a point, an exponent or a float suffix */
             bool checked;  /* [check] its range is right */
             bool suffixed; /* `scalar` was given by a suffix (or true/false) */
-            Scalar scalar; /* [check] final scalar */
+            PrimType scalar; /* [check] final scalar */
             uint64_t bits; /* integer literals: the value (negation is BI_NEG around it, but a
                             * range check knows); bool 0/1 */
             double fval;   /* float literals; after the check also integers of float type */

@@ -186,15 +186,15 @@ static void pr_te(Pr *p, const TypeExp *t)
 
 static void pr_lit(Pr *p, const AExp *e)
 {
-    Scalar s = e->lit.scalar;
+    PrimType s = e->lit.scalar;
     bool typed = e->lit.suffixed || (p->types && e->type);
-    if (typed && s == S_BOOL)
+    if (typed && s == T_BOOL)
         out_puts(p->o, e->lit.bits ? "true" : "false");
-    else if (e->lit.is_float || (typed && scalar_float(s)))
+    else if (e->lit.is_float || (typed && prim_is_float(s)))
         out_printf(p->o, "%.17g%s", e->lit.is_float ? e->lit.fval : (double)e->lit.bits,
-                   typed ? scalar_name(s) : "");
+                   typed ? prim_type_text[s] : "");
     else
-        out_printf(p->o, "%" PRIu64 "%s", e->lit.bits, typed ? scalar_name(s) : "");
+        out_printf(p->o, "%" PRIu64 "%s", e->lit.bits, typed ? prim_type_text[s] : "");
 }
 
 static void pr_seq(Pr *p, const AExp *e, const char *open, const char *close)

@@ -21,14 +21,14 @@ static char *plain_digits(ParseCtx *ctx, const char *s)
 }
 
 /* Cuts a scalar type's name off the end; whether there was one. */
-static bool cut_suffix(char *s, Scalar *out, bool hex)
+static bool cut_suffix(char *s, PrimType *out, bool hex)
 {
     size_t n = strlen(s);
     for (int len = 2; len <= 3; len++) {
         if (n <= (size_t)len)
             break;
         const char *suf = s + n - len;
-        if ((hex && *suf == 'f') || !scalar_from_name(suf, out) || *out == S_BOOL)
+        if ((hex && *suf == 'f') || !prim_named(suf, out) || *out == T_BOOL)
             continue;
         s[n - len] = 0;
         return true;
@@ -45,7 +45,7 @@ AExp *scan_bool(ParseCtx *ctx, bool v, Loc loc)
 {
     AExp *e = literal(ctx, loc);
     e->lit.suffixed = true;
-    e->lit.scalar = S_BOOL;
+    e->lit.scalar = T_BOOL;
     e->lit.bits = v;
     return e;
 }
@@ -87,13 +87,9 @@ AExp *scan_real(ParseCtx *ctx, const char *s, Loc loc)
 {
     AExp *e = literal(ctx, loc);
     char *d = plain_digits(ctx, s);
-    bool hex = d[0] == '0' && (d[1] == 'x' || d[1] == 'X');
     e->lit.is_float = true;
-    size_t n = strlen(d);
-    e->lit.suffixed = n > 3 && (!strcmp(d + n - 3, "f32") || !strcmp(d + n - 3, "f64")) &&
-                      (!hex || strpbrk(d, "pP")) && cut_suffix(d, &e->lit.scalar, false);
-    e->lit.fval =
-        e->lit.suffixed && e->lit.scalar == S_F32 ? (double)strtof(d, NULL) : strtod(d, NULL);
+    e->lit.suffixed = cut_suffix(d, &e->lit.scalar, false);
+    e->lit.fval = prim_read(e->lit.suffixed ? e->lit.scalar : T_F64, d);
     return e;
 }
 
@@ -181,7 +177,7 @@ static AExp *byte_literal(ParseCtx *ctx, unsigned char byte, Loc loc)
 {
     AExp *b = literal(ctx, loc);
     b->lit.suffixed = true;
-    b->lit.scalar = S_U8;
+    b->lit.scalar = T_U8;
     b->lit.bits = byte;
     return b;
 }

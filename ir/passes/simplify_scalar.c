@@ -5,6 +5,8 @@
 #include "ir/passes/simplify.h"
 #include "prove/poly.h"
 
+#include <math.h>
+
 /* --- Constants ------------------------------------------------------------------------------ */
 
 /* Does e look at, or make, the bits of a NaN? Constants do not keep them. */
@@ -12,9 +14,9 @@ static bool nan_bits(const Exp *e, Val arg, Val res)
 {
     if (e->prim.op != OP_TO_BITS && e->prim.op != OP_FROM_BITS)
         return false;
-    Val v = e->prim.op == OP_TO_BITS ? arg : res;
-    bool single = prim_type_bytes[e->prim.type] == 4;
-    return single ? v.f != v.f : v.d != v.d;
+    bool to = e->prim.op == OP_TO_BITS;
+    PrimType t = to ? e->prim.type : prim_result(OP_FROM_BITS, e->prim.type);
+    return isnan(const_atom(t, to ? arg : res).c.f);
 }
 
 static Exp *fold_prim(Simp *S, const Exp *e)

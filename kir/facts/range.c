@@ -256,14 +256,13 @@ static KRange conv_range(KRanges *r, const KExp *x)
         return krange_of(r, x->x[0]);
     if (x->x[0]->kind == KE_VAR && ptrset_has(r->scalar, x->x[0]->var) && prim_is_signed(t))
         return exactly(x);
-    switch ((int)t) { /* not what has more bits, or no integers */
-    case T_BOOL: return between(r, 0, 1);
-    case T_I8: return between(r, INT8_MIN, INT8_MAX);
-    case T_U8: return between(r, 0, UINT8_MAX);
-    case T_I16: return between(r, INT16_MIN, INT16_MAX);
-    case T_U16: return between(r, 0, UINT16_MAX);
-    case T_I32: return between(r, INT32_MIN, INT32_MAX);
-    }
+    int bits = prim_bits(t);
+    if (t == T_BOOL)
+        return between(r, 0, 1);
+    if (prim_is_signed(t))
+        return between(r, prim_wrap(t, INT64_C(1) << (bits - 1)), (INT64_C(1) << (bits - 1)) - 1);
+    if (prim_is_int(t) && bits < 32) /* of what has more bits nothing is known */
+        return between(r, 0, (INT64_C(1) << bits) - 1);
     return unknown;
 }
 

@@ -97,7 +97,7 @@ static const KExp *next(const Shifts *w, int k)
 {
     Arena *a = w->b->arena;
     PrimType t = w->values[k]->type.elem;
-    int bits = 8 * prim_type_bytes[t];
+    int bits = prim_bits(t);
     const KExp *y = kx_prim2(a, OP_SHR, kx_var(a, w->shifted[k]), number(a, t, 1));
     if (bits == 64)
         return y;

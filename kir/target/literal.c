@@ -11,22 +11,21 @@
  */
 static void float_text(Out *o, Const c)
 {
-    bool single = c.type == T_F32;
     if (isnan(c.f) || isinf(c.f)) {
         out_printf(o,
-                   isnan(c.f) ? "MF_NAN_%s"
-                   : c.f > 0  ? "MF_INF_%s"
-                              : "(-MF_INF_%s)",
-                   single ? "F32" : "F64");
+                   isnan(c.f) ? "MF_NAN_F%d"
+                   : c.f > 0  ? "MF_INF_F%d"
+                              : "(-MF_INF_F%d)",
+                   prim_bits(c.type));
         return;
     }
     char num[48];
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(num, sizeof num, "%.*g", digits, c.f);
-        if (single ? strtof(num, NULL) == (float)c.f : strtod(num, NULL) == c.f)
+        if (prim_read(c.type, num) == c.f)
             break;
     }
-    const char *point = strpbrk(num, ".e") ? "" : ".0", *f = single ? "f" : "";
+    const char *point = strpbrk(num, ".e") ? "" : ".0", *f = c.type == T_F32 ? "f" : "";
     out_printf(o, signbit(c.f) ? "(%s%s%s)" : "%s%s%s", num, point, f);
 }
 

@@ -231,9 +231,9 @@ static bool is_constant(const Token *t, const Token *next)
 {
     if (t->kind != K_NAME)
         return t->kind == K_NUM || t->kind == '-';
-    bool is_float = strcmp(t->text, "f32") == 0 || strcmp(t->text, "f64") == 0;
+    PrimType p;
     return strcmp(t->text, "true") == 0 || strcmp(t->text, "false") == 0 ||
-           (is_float && next->kind == '.');
+           (prim_named(t->text, &p) && prim_is_float(p) && next->kind == '.');
 }
 
 static const KExp *read_name(KReader *k)
