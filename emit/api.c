@@ -1,6 +1,6 @@
 /* Types and entries as functions of Futhark's C API (its user's guide, "C API Reference", as of 0.25.33): names, declarations,
  * and what each calls of runtime/shells/library.h. */
-#include "emit/api.h"
+#include "emit/emit_parts.h"
 
 #include "base/intern.h"
 
@@ -40,26 +40,28 @@ static const char *short_name(const Api *api, int type)
     return api->short_names.at[type];
 }
 
-static const char *scalar_c(PrimType t)
+/* In the interface bool is C's; in memory it is the byte that C makes of it. */
+static const char *type_c(PrimType t)
 {
     static const char *const c[N_PRIM_TYPES] = {
-        [T_BOOL] = "bool",    [T_I8] = "int8_t",    [T_I16] = "int16_t",  [T_I32] = "int32_t",
-        [T_I64] = "int64_t",  [T_U8] = "uint8_t",   [T_U16] = "uint16_t", [T_U32] = "uint32_t",
-        [T_U64] = "uint64_t", [T_F32] = "float",    [T_F64] = "double"};
-    return c[t];
+#define X(TAG, T, text, bits, C, ...) [T_##TAG] = #C,
+        RT_SCALARS(X, )
+#undef X
+    };
+    return t == T_BOOL ? "bool" : c[t];
 }
 
 /* A value of the type as a result, `float *` or `struct futhark_f32_1d **`, and as a parameter. */
 static const char *out_c(const Api *api, int type)
 {
     const BType *t = &api->b->types.at[type];
-    return t->kind == BT_PRIM ? text(api, "%s *", scalar_c(t->prim)) : text(api, "struct futhark_%s **", short_name(api, type));
+    return t->kind == BT_PRIM ? text(api, "%s *", type_c(t->prim)) : text(api, "struct futhark_%s **", short_name(api, type));
 }
 
 static const char *in_c(const Api *api, int type)
 {
     const BType *t = &api->b->types.at[type];
-    return t->kind == BT_PRIM ? text(api, "const %s ", scalar_c(t->prim))
+    return t->kind == BT_PRIM ? text(api, "const %s ", type_c(t->prim))
                               : text(api, "const struct futhark_%s *", short_name(api, type));
 }
 
@@ -100,7 +102,7 @@ static const char *makes(const Api *api, const char *op, const char *args)
 static void array_functions(const Api *api, ApiType *x)
 {
     const BType *t = &api->b->types.at[x->type];
-    const char *c = x->c_name, *e = scalar_c(t->prim), *name = short_name(api, x->type);
+    const char *c = x->c_name, *e = type_c(t->prim), *name = short_name(api, x->type);
     const char *dims = numbered(api, "int64_t", "dim", t->rank), *index = numbered(api, "int64_t", "i", t->rank);
     const char *returns = text(api, "struct %s *", c), *arr = text(api, ", struct %s *arr", c);
     const char *at = list_c(api, "dim", t->rank);
@@ -131,7 +133,7 @@ static const char *field_param(const Api *api, const char *field)
 static const char *part_c(const Api *api, int type, const char *param)
 {
     const BType *t = &api->b->types.at[type];
-    const char *member = t->prim == T_BOOL ? "b" : prim_type_text[t->prim];
+    const char *member = rt_member_c(t->prim);
     return t->kind == BT_PRIM ? text(api, "{.scalar.%s = %s}", member, param) : text(api, "{.obj = %s}", param);
 }
 

@@ -73,7 +73,7 @@ static void emit_params(Fn *f, const EntryPlan *ep, const VarSet *used)
     for (int k = 0; k < en->params.n; k++) {
         const Var *v = en->params.at[k];
         if (v->type.rank == 0 && (varset_has(used, v) || entry_size_count(en, v))) {
-            const char *member = v->type.elem == T_BOOL ? "b" : prim_type_text[v->type.elem];
+            const char *member = rt_member_c(v->type.elem);
             varset_add(known, v);
             emit_assign(f, v);
             out_printf(f->o, "in[%d].scalar.%s;\n", k, member);
@@ -105,7 +105,7 @@ static void emit_results(Fn *f, const EntryPlan *ep)
         Atom a = ep->results.at[i];
         Type t = atom_type(a);
         if (t.rank == 0) {
-            const char *member = t.elem == T_BOOL ? "b" : prim_type_text[t.elem];
+            const char *member = rt_member_c(t.elem);
             out_printf(f->o, "out[%d] = (rt_value){.prim = %s, .scalar.%s = %s};\n", i,
                        rt_prim_c(t.elem), member, atom_c(a));
             continue;

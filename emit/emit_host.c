@@ -246,11 +246,12 @@ static void emit_literal(Fn *f, const HostOp *op)
 
 static const char *arg_macro(PrimType t)
 {
-    static const char *const text[N_PRIM_TYPES] = {
-        [T_BOOL] = "RT_A_BOOL", [T_I8] = "RT_A_I8",   [T_I16] = "RT_A_I16", [T_I32] = "RT_A_I32",
-        [T_I64] = "RT_A_I64",   [T_U8] = "RT_A_U8",   [T_U16] = "RT_A_U16", [T_U32] = "RT_A_U32",
-        [T_U64] = "RT_A_U64",   [T_F32] = "RT_A_F32", [T_F64] = "RT_A_F64"};
-    return text[t];
+    static const char *const names[N_PRIM_TYPES] = {
+#define X(TAG, ...) [T_##TAG] = "RT_A_" #TAG,
+        RT_SCALARS(X, )
+#undef X
+    };
+    return names[t];
 }
 
 static const char *arg_c(Fn *f, const KParam *p, bool heap)

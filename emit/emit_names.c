@@ -15,11 +15,22 @@ const char *c_string(Ctx *cx, const char *s)
 
 const char *rt_prim_c(PrimType t)
 {
-    static const char *const text[N_PRIM_TYPES] = {
-        [T_BOOL] = "RT_BOOL", [T_I8] = "RT_I8",   [T_I16] = "RT_I16", [T_I32] = "RT_I32",
-        [T_I64] = "RT_I64",   [T_U8] = "RT_U8",   [T_U16] = "RT_U16", [T_U32] = "RT_U32",
-        [T_U64] = "RT_U64",   [T_F32] = "RT_F32", [T_F64] = "RT_F64"};
-    return text[t];
+    static const char *const names[N_PRIM_TYPES] = {
+#define X(TAG, ...) [T_##TAG] = "RT_" #TAG,
+        RT_SCALARS(X, )
+#undef X
+    };
+    return names[t];
+}
+
+const char *rt_member_c(PrimType t)
+{
+    static const char *const names[N_PRIM_TYPES] = {
+#define X(TAG, T, ...) [T_##TAG] = #T,
+        RT_SCALARS(X, )
+#undef X
+    };
+    return names[t];
 }
 
 const char *entry_fn(const Entry *en)

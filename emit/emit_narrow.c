@@ -31,7 +31,7 @@ static int position_of(const KFun *f, const KVar *v)
 static void scalar_text(Out *o, const KFun *f, const KVar *v)
 {
     PrimType t = v->type.elem;
-    out_printf(o, "args[%d].scalar.%s", position_of(f, v), t == T_BOOL ? "b" : prim_type_text[t]);
+    out_printf(o, "args[%d].scalar.%s", position_of(f, v), rt_member_c(t));
 }
 
 /* Is it `0 <= v`? */

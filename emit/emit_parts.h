@@ -33,6 +33,7 @@ typedef struct {
 
 const char *c_string(Ctx *cx, const char *s);      /* a text as a string literal */
 const char *rt_prim_c(PrimType t);                 /* "RT_I32" */
+const char *rt_member_c(PrimType t);               /* "i32", of rt_scalar */
 const char *entry_fn(const Entry *en);             /* "entry_main" */
 const char *kernel_enum(const Kernel *k);          /* "K_segmap_main_12" */
 const char *param_enum(Ctx *cx, const char *name); /* "P_main_suff_outer_par_0" */

@@ -66,18 +66,11 @@ static inline Val scalar_load(PrimType t, const char *p)
 {
     Val v = {0};
     switch (t) {
-    case T_I8: v.i = *(const int8_t *)p; break;
-    case T_I16: v.i = *(const int16_t *)p; break;
-    case T_I32: v.i = *(const int32_t *)p; break;
-    case T_BOOL:
-    case T_U8: v.i = *(const uint8_t *)p; break;
-    case T_U16: v.i = *(const uint16_t *)p; break;
-    case T_U32: v.i = *(const uint32_t *)p; break;
-    case T_F32: v = val_f32(*(const float *)p); break;
-    case T_F64: v.d = *(const double *)p; break;
-    case T_I64:
-    case T_U64:
-    case N_PRIM_TYPES: v.i = *(const int64_t *)p; break;
+#define X(TAG, T, text, bits, C, CL, V, ...)                                                       \
+    case T_##TAG: VAL_PUT_##V(v, *(const C *)p); break;
+        RT_SCALARS(X, )
+#undef X
+    case N_PRIM_TYPES: break;
     }
     return v;
 }
@@ -85,18 +78,11 @@ static inline Val scalar_load(PrimType t, const char *p)
 static inline void scalar_store(PrimType t, char *p, Val v)
 {
     switch (t) {
-    case T_BOOL:
-    case T_I8:
-    case T_U8: *(uint8_t *)p = (uint8_t)v.i; break;
-    case T_I16:
-    case T_U16: *(uint16_t *)p = (uint16_t)v.i; break;
-    case T_I32:
-    case T_U32: *(uint32_t *)p = (uint32_t)v.i; break;
-    case T_F32: *(float *)p = v.f; break;
-    case T_F64: *(double *)p = v.d; break;
-    case T_I64:
-    case T_U64:
-    case N_PRIM_TYPES: *(int64_t *)p = v.i; break;
+#define X(TAG, T, text, bits, C, CL, V, ...)                                                       \
+    case T_##TAG: *(C *)p = (C)v.V; break;
+        RT_SCALARS(X, )
+#undef X
+    case N_PRIM_TYPES: break;
     }
 }
 

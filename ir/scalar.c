@@ -7,32 +7,23 @@
 /* Tables, aligned by hand. */
 /* clang-format off */
 
-typedef mf_bool mf_bool8; /* `bool` is a macro of C and would not paste */
+typedef mf_bool mf_b; /* T of the table is part of the names of types and functions */
 
 #define ARGS Val *d, const Val *a, const Val *b, const Val *c
 #define UNUSED (void)a, (void)b, (void)c
 
-/* X(TAG, c_type, member of Val) */
-#define SIGNED(X, ...)                                                                             \
-    X(I8, i8, i, __VA_ARGS__)                                                                      \
-    X(I16, i16, i, __VA_ARGS__)                                                                    \
-    X(I32, i32, i, __VA_ARGS__)                                                                    \
-    X(I64, i64, i, __VA_ARGS__)
-#define UNSIGNED(X, ...)                                                                           \
-    X(U8, u8, i, __VA_ARGS__)                                                                      \
-    X(U16, u16, i, __VA_ARGS__)                                                                    \
-    X(U32, u32, i, __VA_ARGS__)                                                                    \
-    X(U64, u64, i, __VA_ARGS__)
-#define INTS(X, ...) SIGNED(X, __VA_ARGS__) UNSIGNED(X, __VA_ARGS__)
-#define WORDS(X, ...)                                                                              \
-    X(U32, u32, f, __VA_ARGS__)                                                                    \
-    X(U64, u64, d, __VA_ARGS__)
-#define FLOATS(X, ...)                                                                             \
-    X(F32, f32, f, __VA_ARGS__)                                                                    \
-    X(F64, f64, d, __VA_ARGS__)
-#define NUMS(X, ...) INTS(X, __VA_ARGS__) FLOATS(X, __VA_ARGS__)
-#define BOOLS(X, ...) X(BOOL, bool8, i, __VA_ARGS__)
-#define ALL(X, ...) NUMS(X, __VA_ARGS__) BOOLS(X, __VA_ARGS__)
+/* X(TAG, T, member of Val, ...): columns of the table */
+#define SIGNED(X, ...)   RT_SIGNED(COLUMNS, X, __VA_ARGS__)
+#define UNSIGNED(X, ...) RT_UNSIGNED(COLUMNS, X, __VA_ARGS__)
+#define INTS(X, ...)     RT_INTS(COLUMNS, X, __VA_ARGS__)
+#define FLOATS(X, ...)   RT_FLOATS(COLUMNS, X, __VA_ARGS__)
+#define NUMS(X, ...)     RT_NUMBERS(COLUMNS, X, __VA_ARGS__)
+#define BOOLS(X, ...)    RT_BOOLS(COLUMNS, X, __VA_ARGS__)
+#define ALL(X, ...)      RT_SCALARS(COLUMNS, X, __VA_ARGS__)
+#define COLUMNS(TAG, T, text, bits, C, CL, V, X, ...) X(TAG, T, V, __VA_ARGS__)
+/* The words that have the bits of floats, with the floats' member. */
+#define WORDS(X, ...)           RT_FLOATS(WORD, X, __VA_ARGS__)
+#define WORD(TAG, T, text, bits, C, CL, V, X, ...) X(U##bits, u##bits, V, __VA_ARGS__)
 
 /* Each row: TYPES, shape of the function, operation, name or expression over x, y, z. */
 #define OPERATIONS(R)                                                                              \
@@ -77,9 +68,9 @@ typedef mf_bool mf_bool8; /* `bool` is a macro of C and would not paste */
     R(ALL, EXPR_I, LE, x <= y)
 
 /* How a result is stored. */
-#define PUT_i(e) d->i = (e);
-#define PUT_d(e) d->d = (e);
-#define PUT_f(e) *d = val_f32(e);
+#define PUT_i(e) VAL_PUT_i(*d, e);
+#define PUT_f(e) VAL_PUT_f(*d, e);
+#define PUT_d(e) VAL_PUT_d(*d, e);
 
 #define DEF_UN(TAG, T, m, OP, f) PUT_##m(f##T((mf_##T)a->m))
 #define DEF_UN_I(TAG, T, m, OP, f) d->i = f##T((mf_##T)a->m);
@@ -129,17 +120,20 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t)
         PUT_##m(mf_##F##_to_##T((mf_##F)a->fm))                                                                 \
     }
 #define CONV_TEST(FTAG, F, fm, dummy)                                                              \
-    static void conv_##F##_bool8(ARGS)                                                             \
+    static void conv_##F##_b(ARGS)                                                                 \
     {                                                                                              \
         UNUSED;                                                                                    \
         d->i = (mf_##F)a->fm != 0;                                                                 \
     }
-#define FROM_SIGNED(TO, CONV)                                                                      \
-    TO(CONV, I8, i8, i) TO(CONV, I16, i16, i) TO(CONV, I32, i32, i) TO(CONV, I64, i64, i)
-#define FROM_UNSIGNED(TO, CONV)                                                                    \
-    TO(CONV, U8, u8, i) TO(CONV, U16, u16, i) TO(CONV, U32, u32, i) TO(CONV, U64, u64, i)          \
-    TO(CONV, BOOL, bool8, i)
-#define FROM_FLOATS(TO, CONV) TO(CONV, F32, f32, f) TO(CONV, F64, f64, d)
+/* The types once more, as what is converted, since no macro expands within itself. */
+#define FROM_SIGNED(TO, X) TO(X, I8, i8, i) TO(X, I16, i16, i) TO(X, I32, i32, i) TO(X, I64, i64, i)
+#define FROM_UNSIGNED(TO, X)                                                                       \
+    TO(X, U8, u8, i) TO(X, U16, u16, i) TO(X, U32, u32, i) TO(X, U64, u64, i) TO(X, BOOL, b, i)
+#define FROM_FLOATS(TO, X) TO(X, F32, f32, f) TO(X, F64, f64, d)
+#define FROM_ALL(TO, X)    FROM_SIGNED(TO, X) FROM_UNSIGNED(TO, X) FROM_FLOATS(TO, X)
+#define ONE(...) +1
+_Static_assert(FROM_ALL(ONE, ) == N_PRIM_TYPES, "a row of the table is missing here");
+
 FROM_SIGNED(SIGNED, CONV_CAST)
 FROM_SIGNED(UNSIGNED, CONV_CALL)
 FROM_SIGNED(FLOATS, CONV_CAST)
@@ -148,14 +142,8 @@ FROM_FLOATS(INTS, CONV_CALL)
 FROM_FLOATS(FLOATS, CONV_CAST)
 ALL(CONV_TEST, 0)
 
-#define CONV_ENT(TAG, T, m, FTAG, F) [T_##FTAG][T_##TAG] = conv_##F##_##T,
-#define CONV_FROM(FTAG, F)                                                                         \
-    NUMS(CONV_ENT, FTAG, F)                                                                        \
-    CONV_ENT(BOOL, bool8, i, FTAG, F)
-static ScalarFn *const conversions[N_PRIM_TYPES][N_PRIM_TYPES] = {
-    CONV_FROM(I8, i8) CONV_FROM(I16, i16) CONV_FROM(I32, i32) CONV_FROM(I64, i64)
-    CONV_FROM(U8, u8) CONV_FROM(U16, u16) CONV_FROM(U32, u32) CONV_FROM(U64, u64)
-    CONV_FROM(F32, f32) CONV_FROM(F64, f64) CONV_FROM(BOOL, bool8)};
+#define CONV_ENT(TAG, T, m, FTAG, F, fm) [T_##FTAG][T_##TAG] = conv_##F##_##T,
+static ScalarFn *const conversions[N_PRIM_TYPES][N_PRIM_TYPES] = {FROM_ALL(ALL, CONV_ENT)};
 
 ScalarFn *scalar_conv(PrimType from, PrimType to)
 {
@@ -165,19 +153,24 @@ ScalarFn *scalar_conv(PrimType from, PrimType to)
 Val scalar_const(Const c)
 {
     Val v = {0};
-    if (c.type == T_F32)
-        v = val_f32((float)c.f);
-    else if (c.type == T_F64)
-        v.d = c.f;
-    else
-        v.i = c.i;
+    switch ((int)c.type) {
+#define X(TAG, T, text, bits, C, CL, V, ...)                                                       \
+    case T_##TAG: VAL_PUT_##V(v, (C)c.f); return v;
+        RT_FLOATS(X, )
+#undef X
+    }
+    v.i = c.i;
     return v;
 }
 
 Atom const_atom(PrimType t, Val v)
 {
-    if (t == T_F32 || t == T_F64)
-        return atom_float(t, t == T_F32 ? (double)v.f : v.d);
+    switch ((int)t) {
+#define X(TAG, T, text, bits, C, CL, V, ...)                                                       \
+    case T_##TAG: return atom_float(t, (double)v.V);
+        RT_FLOATS(X, )
+#undef X
+    }
     return atom_int(t, v.i);
 }
 

@@ -26,6 +26,11 @@ static inline Val val_f32(float f)
     return (Val){.i = bits};
 }
 
+/* v := the number x, by the member of Val that its type is kept in. */
+#define VAL_PUT_i(v, x) ((v).i = (int64_t)(x))
+#define VAL_PUT_f(v, x) ((v) = val_f32(x))
+#define VAL_PUT_d(v, x) ((v).d = (x))
+
 /* *d := the operation's result; operands that it does not have are not looked at. */
 typedef void ScalarFn(Val *d, const Val *a, const Val *b, const Val *c);
 /* The operation on operands of type t, NULL where it does not take them. All are total: what traps

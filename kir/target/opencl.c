@@ -20,16 +20,15 @@ const char *ctype_c(PrimType t)
     return t == T_BOOL ? "mf_bool" : prim_type_text[t];
 }
 
+#define OPENCL_WORD(TAG, T, text, bits, C, CL, ...) [T_##TAG] = #CL,
+
 static void ktype_text(Out *o, KType t)
 {
     if (t.lanes == 1) {
         out_puts(o, t.index ? "mf_index" : ctype_c(t.elem));
         return;
     }
-    static const char *const words[N_PRIM_TYPES] = {
-        [T_BOOL] = "uchar", [T_I8] = "char",   [T_I16] = "short",  [T_I32] = "int",
-        [T_I64] = "long",   [T_U8] = "uchar",  [T_U16] = "ushort", [T_U32] = "uint",
-        [T_U64] = "ulong",  [T_F32] = "float", [T_F64] = "double"};
+    static const char *const words[N_PRIM_TYPES] = {RT_SCALARS(OPENCL_WORD, )};
     out_printf(o, "%s%d", words[t.elem], t.lanes);
 }
 

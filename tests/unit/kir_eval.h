@@ -190,25 +190,15 @@ static inline Val ev_get(PrimType t, const unsigned char *p)
 {
     Val v = {.i = 0};
     switch (t) {
-    case T_BOOL:
-    case T_U8: v.i = *p; break;
-    case T_I8: v.i = (int8_t)*p; break;
-#define EV_GET(TAG, type, member)                                                                  \
-    case TAG: {                                                                                    \
-        type x;                                                                                    \
+#define X(TAG, T, text, bits, C, CL, V, ...)                                                       \
+    case T_##TAG: {                                                                                \
+        C x;                                                                                       \
         memcpy(&x, p, sizeof x);                                                                   \
-        v.member = x;                                                                              \
+        VAL_PUT_##V(v, x);                                                                         \
         break;                                                                                     \
     }
-        EV_GET(T_I16, int16_t, i)
-        EV_GET(T_U16, uint16_t, i)
-        EV_GET(T_I32, int32_t, i)
-        EV_GET(T_U32, uint32_t, i)
-        EV_GET(T_I64, int64_t, i)
-        EV_GET(T_U64, int64_t, i)
-        EV_GET(T_F32, float, f)
-        EV_GET(T_F64, double, d)
-#undef EV_GET
+        RT_SCALARS(X, )
+#undef X
     case N_PRIM_TYPES: break;
     }
     return v;
