@@ -199,6 +199,18 @@ const KExp *kx_index(Arena *a, const KExp *x)
     return e;
 }
 
+const KExp *kx_to_word(Arena *a, PrimType word, const KExp *x)
+{
+    return kx_conv(a, word, prim_is_float(x->type.elem) ? kx_prim1(a, OP_TO_BITS, x) : x);
+}
+
+const KExp *kx_from_word(Arena *a, PrimType t, const KExp *word)
+{
+    if (prim_is_float(t))
+        return kx_prim1(a, OP_FROM_BITS, kx_conv(a, prim_like(PK_UNSIGNED, t), word));
+    return kx_conv(a, t, word);
+}
+
 const KExp *kx_converted(const KExp *x)
 {
     return x->kind == KE_CONV && x->type.elem == T_I64 && x->x[0]->type.elem == T_I64 ? x->x[0] : x;

@@ -241,6 +241,9 @@ const KExp *kx_prim(Arena *a, PrimOp op, PrimType type, const KExp *const *args)
 const KExp *kx_prim1(Arena *a, PrimOp op, const KExp *x);
 const KExp *kx_prim2(Arena *a, PrimOp op, const KExp *x, const KExp *y);
 const KExp *kx_conv(Arena *a, PrimType to, const KExp *x);
+/* The bits of a scalar as a word, an unsigned type that is as wide or wider, and the scalar of type t in one. */
+const KExp *kx_to_word(Arena *a, PrimType word, const KExp *x);
+const KExp *kx_from_word(Arena *a, PrimType t, const KExp *word);
 const KExp *kx_index(Arena *a, const KExp *x); /* an i64, as an index: it must have room */
 const KExp *kx_converted(const KExp *x);       /* of an i64 or index, before it was converted from the other */
 const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y);

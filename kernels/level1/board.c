@@ -112,19 +112,13 @@ static const KExp *word_at(const Board *bd, const KExp *number, int k)
 
 const KExp *board_bits(KGen *kg, const KExp *x)
 {
-    Arena *a = kg->cx->perm;
-    PrimType t = x->type.elem;
-    if (prim_is_float(t))
-        return kx_prim1(a, OP_TO_BITS, x);
-    return kx_conv(a, words_of(t) == 1 ? T_U32 : T_U64, x);
+    return kx_to_word(kg->cx->perm, words_of(x->type.elem) == 1 ? T_U32 : T_U64, x);
 }
 
 const KExp *board_value(KGen *kg, PrimType t, const KExp *bits)
 {
     Arena *a = kg->cx->perm;
-    if (words_of(t) == 1)
-        bits = kx_conv(a, T_U32, bits);
-    return prim_is_float(t) ? kx_prim1(a, OP_FROM_BITS, bits) : kx_conv(a, t, bits);
+    return kx_from_word(a, t, words_of(t) == 1 ? kx_conv(a, T_U32, bits) : bits);
 }
 
 void board_post(const Board *bd, const KExp **x, const KExp *mark)

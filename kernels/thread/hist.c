@@ -208,20 +208,16 @@ static Word word_of(KGen *kg, const KLoc *bin, PrimType t)
 static const KExp *unpacked(KGen *kg, const Word *w, const KExp *word)
 {
     Arena *a = kg->cx->perm;
-    if (prim_is_float(w->type))
-        return kx_prim1(a, OP_FROM_BITS, word);
     if (w->shift)
         word = kx_prim2(a, OP_AND, kx_prim2(a, OP_SHR, word, w->shift), w->mask);
-    return kx_conv(a, w->type, word);
+    return kx_from_word(a, w->type, word);
 }
 
 /* The word with x as the bin's value. */
 static const KExp *repacked(KGen *kg, const Word *w, const KExp *word, const KExp *x)
 {
     Arena *a = kg->cx->perm;
-    if (prim_is_float(w->type))
-        return kx_prim1(a, OP_TO_BITS, x);
-    x = kx_conv(a, w->buf->elem, x);
+    x = kx_to_word(a, w->buf->elem, x);
     if (!w->shift)
         return x;
     const KExp *hole = kx_prim1(a, OP_COMPL, kx_prim2(a, OP_SHL, w->mask, w->shift));
