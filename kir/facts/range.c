@@ -254,8 +254,8 @@ static KRange conv_range(KRanges *r, const KExp *x)
     PrimType t = x->x[0]->type.elem;
     if (t == T_I64)
         return krange_of(r, x->x[0]);
-    if (x->x[0]->kind == KE_VAR && ptrset_has(r->scalar, x->x[0]->var) && prim_is_signed(t))
-        return exactly(x);
+    if (x->x[0]->kind == KE_VAR && ptrset_has(r->scalar, x->x[0]->var) && t == T_I32)
+        return exactly(x); /* the host knows counts by their values, what is narrower by its type */
     int bits = prim_bits(t);
     if (t == T_BOOL)
         return between(r, 0, 1);

@@ -35,8 +35,8 @@ def thresholds(s, entry):
         name = line
         cls = s.cmd_tuning_param_class(name)
         cls = cls[0] if isinstance(cls, list) else cls
-        if cls.startswith(name.split(".")[1] + "("):
-            continue  # a size
+        if cls.startswith((name.split(".")[1] + "(", "choice(")):
+            continue  # a size, what a maker chooses
         check(cls.startswith("threshold(") and cls.endswith(")"), f"{name}: class {cls}")
         path = cls[len("threshold("):-1].split(",", 1)[1].split()
         res[name] = [(p.lstrip("!"), not p.startswith("!")) for p in path]
