@@ -320,6 +320,12 @@ class Checker:
             return None, Finding("compile", f"code {code}: {err[:1500]}", how)
         return binary, None
 
+    def choices(self, binary, rnd):
+        """Options for kernels that makers choose: for half of the runs none, else all, none or some of them taken wherever they can run."""
+        names = re.findall(r"^(\S+) \(choice\(", self.run([binary, "--print-params"])[1], re.M)
+        some = rnd.choice([None, None, None, [1], [NEVER], [1, NEVER]])
+        return [f"--param={name}={rnd.choice(some)}" for name in names] if some else []
+
     def settings(self, binary):
         """[(entry points, [options])] that force each comparison both ways."""
         code, out, err = self.run([binary, "--print-params"])
@@ -380,7 +386,8 @@ class Checker:
         for entries, params in settings:
             for device in devices:
                 self.counts["versions"] += 1
-                yield self.execute(mode, binary, device, entries, params, rnd.randrange(len(SHAPES)))
+                said = params + self.choices(binary, rnd)
+                yield self.execute(mode, binary, device, entries, said, rnd.randrange(len(SHAPES)))
 
     def replay(self, mode, device, entries, params, shape):
         """One setting again, without the parameters that are gone."""

@@ -1,7 +1,7 @@
-"""usage: run.py [SEED=1] [N=50] [MINUTES=0] [KEEP=FOLDER] [BYTES=PROGRAM] [FAILURES=20] [quick] [nocompile] [noshrink]
+"""usage: run.py [SEED=1] [N=50] [MINUTES=0] [KEEP=FOLDER] [BYTES=PROGRAM] [FAILURES=20] [quick | device] [nocompile] [noshrink]
 
 N random programs from SEED on, or as many as MINUTES allow (N=0); then BYTES, bytes.c compiled, for a while.
-quick: four of five programs are not compiled, no PoCL, no sanitizers; nocompile: none is. MINIFUT, MINIFUT_ASAN: the
+quick: four of five programs are not compiled, no PoCL, no sanitizers; device: all are, and run on the OpenCL device alone, a GPU perhaps; nocompile: none is. MINIFUT, MINIFUT_ASAN: the
 compiler, and one built with sanitizers. Failures are left in FOLDER (tests/fuzz/failures). See tests/README.md."""
 import math
 import os
@@ -33,6 +33,10 @@ def stages(c, p, seed):
     rnd = random.Random(seed)
     yield "front", lambda: c.front(p)
     yield "interpreter", lambda: c.interpreter(p)
+    if "device" in sys.argv:
+        for mode in ["incremental", check.MODES[1 + seed % 3]]:
+            yield mode, lambda mode=mode: c.versions(mode, rnd, ["pocl"], 4)
+        return
     yield "passes", lambda: c.passes(rnd)
     if c.asan and seed % 4 == 1:
         yield "asan", c.under_asan
