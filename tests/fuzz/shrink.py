@@ -274,7 +274,7 @@ def outside(x):
     """An item out of its module: under a name that no other has."""
     if isinstance(x, Def):
         return Def(x.name, x.sizes, x.params, x.body, False, x.show_result, x.name.replace(".", "_"))
-    return type(x)(x.name, x.sizes, x.params, x.body, x.name.replace(".", "_")) if hasattr(x, "body") and "." in x.name else x
+    return type(x)(x.name, x.sizes, x.params, x.body, x.name.replace(".", "_")) if hasattr(x, "sizes") and "." in x.name else x
 
 
 def fewer_specifications(p):

@@ -83,6 +83,7 @@ def test_matmul(binary):
         s.cmd_call("main", "out", "in0", "in1")  # still alive
         check(np.allclose(s.get_value("out"), a @ b, rtol=1e-4), "a call after a failure")
         test_sizes(s, a @ b)
+        test_choices(s, a @ b)
         try:
             s.cmd_set_tuning_param("nobody", "1")
             check(False, "an unknown parameter")
@@ -92,7 +93,7 @@ def test_matmul(binary):
 
 def test_sizes(s, want):
     """Sizes are parameters, which tell their values; those that the entry does not set are the general ones."""
-    sizes = [p for p in s.cmd_tuning_params("main") if not p.startswith("main.suff")]
+    sizes = [p for p in s.cmd_tuning_params("main") if not p.startswith(("main.suff", "main.choice"))]
     check(sizes == ["main.group_size", "main.num_groups", "main.item_elems", "main.tile_groups"], f"sizes {sizes}")
     for name in sizes:
         before = s.cmd("tuning_param_value", name)
@@ -106,6 +107,18 @@ def test_sizes(s, want):
         s.cmd_set_tuning_param(name, "0")
         s.cmd_set_tuning_param(name.replace("main.", "default_"), "0")
         check(s.cmd("tuning_param_value", name) == before, f"{name}: back again")
+
+
+def test_choices(s, want):
+    """What makers choose is a parameter, too: kernels that are taken where they can run, and that are not."""
+    choices = [p for p in s.cmd_tuning_params("main") if p.startswith("main.choice_")]
+    check(len(choices) > 3 and all(s.cmd("tuning_param_class", p)[0].startswith("choice(") for p in choices), f"choices {choices}")
+    for value in ("1", "2", "0"):
+        for name in choices:
+            s.cmd_set_tuning_param(name, value)
+        s.cmd_free("out")
+        s.cmd_call("main", "out", "in0", "in1")
+        check(np.allclose(s.get_value("out"), want, rtol=1e-4), f"choices {value}: result")
 
 
 def test_example(binary, build):
