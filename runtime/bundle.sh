@@ -8,10 +8,12 @@
 set -eu
 root=$(dirname "$0")/..
 headers="common/policy.h common/scalars.def common/values.h common/scalar.h common/rank.h common/spell.h common/facts.def runtime/core/rt.h
-runtime/drivers/dev.h runtime/drivers/dev_driver.h runtime/core/internal.h"
+runtime/drivers/dev.h runtime/drivers/dev_driver.h runtime/core/internal.h
+runtime/values/boundary.h"
 drivers="dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c"
 core="context.c device.c build.c sized.c room.c limit.c turns.c parts.c tell.c launch.c steps.c heap.c mem.c builtin.c profile.c
-timeline.c boundary.c elements.c tuning.c"
+timeline.c tuning.c"
+values="boundary.c elements.c"
 program="serve.c serve_values.c written.c cli.c"
 library="library_api.h library.h library.c library_values.c"
 builtin="fill.cl iota.cl transpose_tiled.cl transpose_plain.cl transpose_cpu.cl copy_strided.cl"
@@ -60,7 +62,8 @@ core() {
     plain $headers
     echo '#ifndef RT_SEPARATE'
     texts
-    plain common/values.c common/values_read.c $(in_folder runtime/drivers $drivers) $(in_folder runtime/core $core)
+    plain common/values.c common/values_read.c $(in_folder runtime/drivers $drivers) $(in_folder runtime/core $core) \
+        $(in_folder runtime/values $values)
     echo '#endif'
 }
 

@@ -3,8 +3,8 @@
 #ifndef RT_LIBRARY_H
 #define RT_LIBRARY_H
 
-#include "runtime/core/internal.h"
 #include "runtime/shells/library_api.h"
+#include "runtime/values/boundary.h"
 
 /* An array, a record, a sum or an array of these. */
 typedef struct {

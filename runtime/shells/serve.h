@@ -3,7 +3,7 @@
 #ifndef RT_SERVE_H
 #define RT_SERVE_H
 
-#include "runtime/core/internal.h"
+#include "runtime/values/boundary.h"
 
 /* A variable. Types below 0 are the tuple of all results of entry -1-type. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* Values at the boundary and what they are made of: elements of arrays, what variants of sums hold. */
-#include "runtime/core/internal.h"
+#include "runtime/values/boundary.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

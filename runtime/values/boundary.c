@@ -1,5 +1,5 @@
 /* The boundary between host and device: types and their components, upload, download, calls. */
-#include "runtime/core/internal.h"
+#include "runtime/values/boundary.h"
 
 #include <string.h>
 
