@@ -1,15 +1,8 @@
-/* Choosing a device; its facts. */
+/* Choosing a device; its facts, and sizes within them. */
 #include "runtime/core/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-RT_API int rt_dev_check(rt_ctx *ctx, rt_dev_error e, const char *what)
-{
-    if (e.status == RT_DEV_OK)
-        return RT_OK;
-    return rt_error_set(ctx, "%s failed: %s (%s)", e.call, e.name, what);
-}
 
 RT_API bool rt_device_list(FILE *f)
 {
@@ -79,8 +72,7 @@ static void rt_set_facts(rt_ctx *ctx, const rt_dev_info *d)
 {
 #define RT_FACT_VALUE(id, name, gpu, cpu, unit)                                                    \
     ctx->facts[RT_##id] = (ctx->is_cpu ? (cpu) : (gpu)) * (unit);
-#define RT_SIZE_VALUE(id, name, option, gpu, cpu, unit, ...)                                       \
-    RT_FACT_VALUE(id, name, gpu, cpu, unit)
+#define RT_SIZE_VALUE(id, name, option, gpu, cpu, unit, ...) RT_FACT_VALUE(id, name, gpu, cpu, unit)
     RT_FACTS(RT_FACT_VALUE, RT_SIZE_VALUE, RT_FACT_NONE)
 }
 
@@ -97,7 +89,8 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
     }
     int i = cfg->queue ? rt_choose_by_queue(ctx, all, n) : rt_choose(cfg, all, n);
     if (i < 0 && cfg->queue) {
-        *error = rt_format("the command queue is not of a device that is listed, or runs commands out of order");
+        *error = rt_format(
+            "the command queue is not of a device that is listed, or runs commands out of order");
         free(all);
         return false;
     }
@@ -129,4 +122,21 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
     free(all);
     rt_set_facts(ctx, &ctx->device);
     return true;
+}
+
+/* --- Facts and sizes --- */
+
+RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v)
+{
+#define RT_NO_MOST(id, ...)                                  [RT_##id] = RT_NO_SIZE,
+#define RT_MOST(id, name, option, gpu, cpu, unit, most, ...) [RT_##id] = RT_##most,
+    static const rt_size_class most[] = {RT_FACTS(RT_NO_MOST, RT_MOST, RT_FACT_NONE)};
+    bool bounded = c != RT_NO_SIZE && most[c] != RT_NO_SIZE;
+    return bounded && v > ctx->facts[most[c]] ? ctx->facts[most[c]] : v;
+}
+
+RT_API int64_t rt_size(const rt_ctx *ctx, rt_size_class c)
+{
+    int64_t v = ctx->user_sizes[c] ? ctx->user_sizes[c] : ctx->facts[c];
+    return rt_at_most(ctx, c, v);
 }

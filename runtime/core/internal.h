@@ -282,22 +282,37 @@ struct rt_ctx {
     double transfer_bytes[RT_N_PROF];
 };
 
-/* --- context.c --- */
+/* --- basics.c --- */
 
-/* A line to the log under -L, or to standard error under -D. */
-RT_API void rt_log(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-RT_API void rt_comparisons_clear(rt_ctx *ctx);
-/* threshold <= par? That is logged, and listed in the report of the call. */
-RT_API bool rt_compare(rt_ctx *ctx, int param, int64_t par, int64_t threshold);
-/* rt_fits by kernel, and what to do when the driver refused a launch for `why`. */
-RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local);
-RT_API void rt_kernel_refused(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local,
-                              const char *why);
 /* realloc. When memory is short it ends the process with a message; or goes to the place that this thread has named last, where
  * the context can only be freed any more. NULL: none. */
 RT_API void *rt_grow(void *p, size_t bytes);
 RT_API void rt_leave_to(jmp_buf *place);
+/* printf into a new string. */
+RT_API char *rt_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- messages.c --- */
+
+/* A line to the log under -L, or to standard error under -D. */
+RT_API void rt_log(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* RT_OK; or "CALL failed: NAME (what)" is stored and RT_ERR returned. */
+RT_API int rt_dev_check(rt_ctx *ctx, rt_dev_error e, const char *what);
+
+/* --- device.c --- */
+
+/* Fills in the device and its facts. False and *error (to free()) if there is no such one. */
+RT_API bool rt_device_open(rt_ctx *ctx, char **error);
+/* Prints all devices, in the order of -d #k. False if there is none. */
+RT_API bool rt_device_list(FILE *f);
+/* v, or less: what the device allows of a size. */
+RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v);
+
+/* --- params.c --- */
+
+/* Parameters that nobody has set; gives back what is kept of them. */
+RT_API void rt_params_open(rt_ctx *ctx);
+RT_API void rt_params_free(rt_ctx *ctx);
 /* A name of a size: "group_size", "default-group-size". */
 typedef struct {
     const char *name, *option;
@@ -305,17 +320,25 @@ typedef struct {
 } rt_size_name;
 /* That of an option there is. */
 RT_API const rt_size_name *rt_size_of_option(const char *option);
-/* printf into a new string. */
-RT_API char *rt_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The parameter with this name, or -1. */
+RT_API int rt_param_named(const rt_program *prog, const char *name);
+/* Is it one, or a general size ("default_group_size")? */
+RT_API bool rt_param_known(const rt_program *prog, const char *name);
 
-/* --- device.c --- */
+/* --- guards.c --- */
 
-/* RT_OK; or "CALL failed: NAME (what)" is stored and RT_ERR returned. */
-RT_API int rt_dev_check(rt_ctx *ctx, rt_dev_error e, const char *what);
-/* Fills in the device and its facts. False and *error (to free()) if there is no such one. */
-RT_API bool rt_device_open(rt_ctx *ctx, char **error);
-/* Prints all devices, in the order of -d #k. False if there is none. */
-RT_API bool rt_device_list(FILE *f);
+RT_API void rt_comparisons_clear(rt_ctx *ctx);
+/* threshold <= par? That is logged, and listed in the report of the call. */
+RT_API bool rt_compare(rt_ctx *ctx, int param, int64_t par, int64_t threshold);
+
+/* --- refusals.c --- */
+
+/* rt_fits by kernel, and what to do when the driver refused a launch for `why`. */
+RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local);
+RT_API void rt_kernel_refused(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local,
+                              const char *why);
+/* Another limit holds: every kernel is asked anew. */
+RT_API void rt_refusals_forget(rt_ctx *ctx);
 
 /* --- build.c --- */
 
@@ -519,9 +542,5 @@ typedef enum { RT_ORIGIN_DEVICE, RT_ORIGIN_PROGRAM, RT_N_ORIGINS } rt_origin;
 RT_API char *rt_tuning_origin(const rt_ctx *ctx, rt_origin which);
 /* "NAME=INT" of --param. */
 RT_API int rt_tuning_assignment(rt_ctx *ctx, const char *text);
-/* The parameter with this name, or -1. */
-RT_API int rt_param_named(const rt_program *prog, const char *name);
-/* Is it one, or a general size ("default_group_size")? */
-RT_API bool rt_param_known(const rt_program *prog, const char *name);
 
 #endif

@@ -1,0 +1,64 @@
+/* Guards: which versions and kernels are taken. */
+#include "runtime/core/internal.h"
+
+#include <inttypes.h>
+
+RT_API void rt_comparisons_clear(rt_ctx *ctx)
+{
+    ctx->n_comparisons = 0;
+}
+
+RT_API bool rt_compare(rt_ctx *ctx, int param, int64_t par, int64_t threshold)
+{
+    enum { MOST = 4096 };
+    bool result = threshold <= par;
+    rt_log(ctx, "Compared %s <= %" PRId64 ": %s.", ctx->prog->params[param].name, par,
+           result ? "true" : "false");
+    /* Backwards: a comparison in a loop is among the last ones. */
+    for (int i = ctx->n_comparisons - 1; i >= 0; i--) {
+        rt_comparison *c = &ctx->comparisons[i];
+        if (c->param == param && c->par == par && c->threshold == threshold) {
+            c->count++;
+            return result;
+        }
+    }
+    if (ctx->n_comparisons == ctx->cap_comparisons && ctx->cap_comparisons < MOST) {
+        ctx->cap_comparisons = ctx->cap_comparisons ? 2 * ctx->cap_comparisons : 16;
+        ctx->comparisons =
+            rt_grow(ctx->comparisons, (size_t)ctx->cap_comparisons * sizeof *ctx->comparisons);
+    }
+    if (ctx->n_comparisons < ctx->cap_comparisons)
+        ctx->comparisons[ctx->n_comparisons++] = (rt_comparison){param, par, threshold, result, 1};
+    return result;
+}
+
+RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work)
+{
+    rt_part(ctx, param);
+    return rt_compare(ctx, param, mf_par_in_effect(version_par, work), rt_param(ctx, param));
+}
+
+RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work,
+                            int64_t spared, bool pays)
+{
+    bool untuned = ctx->user_params[param] == 0 && ctx->user_sizes[RT_THRESHOLD] == 0;
+    int64_t par = mf_par_in_effect(version_par, work), threshold = rt_param(ctx, param);
+    bool weighs = ctx->facts[RT_WEIGHS_LAUNCHES];
+    pays &= weighs || spared > 0;
+    rt_part(ctx, param);
+    if (untuned && (weighs || spared == 0) && pays != (threshold <= par))
+        threshold = pays && par > 0 ? par : par + 1;
+    return rt_compare(ctx, param, par, threshold);
+}
+
+RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, bool pays)
+{
+    int64_t said = ctx->user_params[param];
+    bool taken = can && (said ? said == 1 : pays);
+    rt_log(ctx, "Choice %s: %s.", ctx->prog->params[param].name,
+           !can    ? "no, it cannot run here"
+           : said  ? (taken ? "yes, as is said" : "no, as is said")
+           : taken ? "yes, it pays"
+                   : "no, it does not pay");
+    return taken;
+}
