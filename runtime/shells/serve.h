@@ -1,5 +1,5 @@
-/* Commands and servers: what programs call, and the server's parts among themselves: serve.c, and the commands that look into
- * values and make them, serve_values.c. */
+/* Commands and servers: what programs call, and the server's parts among themselves: answers and variables,
+ * serve_vars.c; the commands that look into values and make them, serve_values.c; all others, serve.c. */
 #ifndef RT_SERVE_H
 #define RT_SERVE_H
 
@@ -23,15 +23,14 @@ typedef struct {
 /* A command: has the n words after its name, and returns false after a failure. */
 typedef bool rt_command_fn(rt_server *s, int n, char **w);
 
-/* --- serve.c --- */
-
-/* Answers commands until there are no more; an exit code. */
-RT_API int rt_serve(rt_ctx *ctx);
+/* --- serve_vars.c --- */
 
 /* Announces a failure with its message; returns false. "Or a failure" below: then NULL or false. */
 RT_API bool rt_srv_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a type's name. */
 RT_API void rt_srv_print_type(const rt_server *s, int type);
+/* The number of its components. */
+RT_API int rt_srv_components(const rt_server *s, int type);
 /* A field of a record or a tuple: its type and first component; false if there is no such field. */
 RT_API bool rt_srv_field(const rt_server *s, int type, const char *name, int *field_type, int *at);
 /* Records, and arrays of them. `()` is a record without fields. */
@@ -47,6 +46,8 @@ RT_API bool rt_srv_is_new(const rt_server *s, const char *name);
 RT_API bool rt_srv_all_new(const rt_server *s, int n, char **names);
 /* A new variable that takes over the references of n values. */
 RT_API void rt_srv_define(rt_server *s, const char *name, int type, int n, const rt_value *values);
+/* It is there no more, and gives up its references; the last one takes its place. */
+RT_API void rt_srv_drop(rt_server *s, rt_var *v);
 
 /* --- serve_values.c --- */
 
@@ -68,6 +69,11 @@ RT_API rt_command_fn rt_cmd_variants;
 RT_API rt_command_fn rt_cmd_variant;
 RT_API rt_command_fn rt_cmd_construct;
 RT_API rt_command_fn rt_cmd_destruct;
+
+/* --- serve.c --- */
+
+/* Answers commands until there are no more; an exit code. */
+RT_API int rt_serve(rt_ctx *ctx);
 
 /* --- written.c --- */
 
