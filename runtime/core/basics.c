@@ -1,9 +1,10 @@
-/* What the core has of its host: memory, and texts in it. */
+/* What the core has of its host: memory, texts in it, a clock. */
 #include "runtime/core/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <time.h>
 
 static __thread jmp_buf *rt_no_memory;
 
@@ -36,4 +37,19 @@ RT_API char *rt_format(const char *fmt, ...)
     va_end(again);
     va_end(ap);
     return s;
+}
+
+RT_API uint64_t rt_hash(uint64_t h, const char *s)
+{
+    do {
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    } while (*s++);
+    return h;
+}
+
+RT_API double rt_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

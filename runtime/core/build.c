@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { RT_N_SOURCES = 4, RT_N_COMMON = 3 };
@@ -110,14 +109,6 @@ RT_API void rt_cache_open(rt_ctx *ctx)
         n = snprintf(ctx->cache, sizeof ctx->cache, "%s/.cache/minifut", home);
     if (n <= 0 || n >= cap || !rt_make_folders(ctx->cache))
         ctx->cache[0] = '\0';
-}
-
-RT_API uint64_t rt_hash(uint64_t h, const char *s)
-{
-    do {
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-    } while (*s++);
-    return h;
 }
 
 static uint64_t rt_hash_bytes(const unsigned char *s, size_t n)
@@ -352,17 +343,17 @@ RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k)
         rt_dev_kernel_free(ctx->dev, k->kernel);
     if (k->program)
         rt_dev_program_unref(ctx->dev, k->program);
-    rt_sized_free(ctx, k);
+    while (k->sized) {
+        rt_kernel *own = k->sized;
+        k->sized = own->next;
+        rt_kernel_free(ctx, own);
+        free(own);
+    }
+    free(k->numbers);
+    free(k->definitions);
     free(k->build_error);
     free(k->refusals);
     free(k->set);
-}
-
-RT_API double rt_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* From the cache, or from source, and then the cache keeps it. */

@@ -290,6 +290,11 @@ RT_API void *rt_grow(void *p, size_t bytes);
 RT_API void rt_leave_to(jmp_buf *place);
 /* printf into a new string. */
 RT_API char *rt_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+#define RT_HASH_START 0xcbf29ce484222325u
+/* FNV-1a of a text, with the terminating NUL, so that the boundaries between texts count. */
+RT_API uint64_t rt_hash(uint64_t h, const char *s);
+/* A clock. */
+RT_API double rt_seconds(void);
 
 /* --- messages.c --- */
 
@@ -342,17 +347,12 @@ RT_API void rt_refusals_forget(rt_ctx *ctx);
 
 /* --- build.c --- */
 
-#define RT_HASH_START 0xcbf29ce484222325u
-/* FNV-1a of a text, with the terminating NUL, so that the boundaries between texts count. */
-RT_API uint64_t rt_hash(uint64_t h, const char *s);
 /* The kernel's variant with indices of so many bits; wide if only those are used. */
 RT_API rt_kernel *rt_variant(rt_ctx *ctx, int kernel, bool wide);
 /* Builds a kernel unless it is built. RT_REFUSED when it needs more than the device has. */
 RT_API int rt_build(rt_ctx *ctx, rt_kernel *k);
-/* Gives back what a variant holds. */
+/* Gives back what a variant holds, and those that were made of it. */
 RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k);
-/* A clock. */
-RT_API double rt_seconds(void);
 /* The folder for config.cache, made if it is missing; "" if it cannot be used. */
 RT_API void rt_cache_open(rt_ctx *ctx);
 /* All kernels of the program as one text, for --dump-opencl: compiled as it is those of GPUs, with
@@ -372,12 +372,19 @@ RT_API rt_kernel *rt_sized(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *
                            const rt_arg *args);
 /* Those of k are not used any more: this one does not build, or does not fit. */
 RT_API void rt_sized_give_up(rt_ctx *ctx, rt_kernel *k);
-RT_API void rt_sized_free(rt_ctx *ctx, rt_kernel *k);
 
 /* --- room.c --- */
 
 /* How many bytes of local memory a group may have of a kernel that declares them itself and needs so many. */
 RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes);
+/* Bytes of local memory for an argument: so many that the next one lies aligned for any elements,
+ * since kernels see buffers of small elements as words. */
+enum { RT_LOCAL_ALIGN = 16 };
+RT_API size_t rt_local_size(const rt_arg *a);
+/* ... of all of them, apart from what the kernel declares itself. */
+RT_API int64_t rt_local_bytes(const rt_kernel *k, int n_args, const rt_arg *args);
+/* Is argument i local memory that the kernel declares itself? */
+RT_API bool rt_is_own_local(const rt_kernel *k, int i, const rt_arg *a);
 
 /* --- turns.c --- */
 
@@ -393,8 +400,6 @@ RT_API bool rt_turn_give(rt_ctx *ctx);
 /* A call begins; what it took, without the building of kernels. */
 RT_API void rt_limit_begin(rt_ctx *ctx);
 RT_API double rt_limit_end(rt_ctx *ctx);
-/* Seconds of the present call, without the building of kernels. */
-RT_API double rt_limit_gone(const rt_ctx *ctx);
 /* Before a launch of k: RT_ERR if the call has taken longer than it may. And behind it. */
 RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k);
 RT_API int rt_limit_launched(rt_ctx *ctx, rt_kernel *k);
@@ -412,6 +417,8 @@ RT_API int rt_late_end(rt_ctx *ctx, const rt_kernel *k, rt_late *l);
 
 /* --- parts.c --- */
 
+/* Seconds of the present call, without the building of kernels. */
+RT_API double rt_call_gone(const rt_ctx *ctx);
 /* Calls tell their parts from now on, or do not. */
 RT_API void rt_parts_wanted(rt_ctx *ctx, bool wanted);
 /* A call begins; the parameter is compared, and its versions follow; the call has ended. */
@@ -445,12 +452,6 @@ RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
 /* The number of a launch: larger than that of any before which could fail. Only those that can fail
  * themselves need one of their own; for others the argument stays what it is. */
 RT_API int32_t rt_launch_number(rt_ctx *ctx, const rt_kernel *k, const rt_mem *heap);
-/* Bytes of local memory for an argument: so many that the next one lies aligned for any elements,
- * since kernels see buffers of small elements as words. */
-enum { RT_LOCAL_ALIGN = 16 };
-RT_API size_t rt_local_size(const rt_arg *a);
-/* ... of all of them, apart from what the kernel declares itself. */
-RT_API int64_t rt_local_bytes(const rt_kernel *k, int n_args, const rt_arg *args);
 /* Forgets all failures. */
 RT_API int rt_failure_reset(rt_ctx *ctx);
 
@@ -519,8 +520,9 @@ RT_API void rt_timeline_host(rt_ctx *ctx, rt_track track, const char *name, cons
 /* The device ran a command, for which it was asked then. */
 RT_API void rt_timeline_device(rt_ctx *ctx, rt_track track, const char *name, const char *place, double asked,
                                int64_t begin, int64_t ns);
-/* What happened, a line each: "TRACK BEGIN DURATION NAME<tab>PLACE", in nanoseconds by the host's clock. */
-RT_API void rt_timeline_print(rt_ctx *ctx, FILE *f);
+/* What happened as far as events are collected, a line each: "TRACK BEGIN DURATION NAME<tab>PLACE", in nanoseconds by the
+ * host's clock. */
+RT_API void rt_timeline_print(const rt_ctx *ctx, FILE *f);
 RT_API void rt_timeline_clear(rt_ctx *ctx);
 RT_API void rt_timeline_free(rt_ctx *ctx);
 

@@ -71,12 +71,6 @@ RT_API int rt_sync(rt_ctx *ctx)
 
 /* --- Launches --- */
 
-RT_API size_t rt_local_size(const rt_arg *a)
-{
-    size_t n = a->size ? a->size : 1;
-    return (n + RT_LOCAL_ALIGN - 1) / RT_LOCAL_ALIGN * RT_LOCAL_ALIGN;
-}
-
 static bool rt_is_set(const rt_kernel *k, int at, const rt_arg_state *now)
 {
     const rt_arg_state *set = &k->set[at];
@@ -108,12 +102,6 @@ static rt_dev_error rt_set_pair(rt_ctx *ctx, rt_kernel *k, int at, rt_dev_buffer
     if (e.status == RT_DEV_OK && !rt_is_set(k, at + 1, &scalar))
         e = rt_set_arg(ctx, k, at + 1, &scalar, NULL);
     return e;
-}
-
-/* Is argument i local memory that the kernel declares itself? */
-static bool rt_is_own_local(const rt_kernel *k, int i, const rt_arg *a)
-{
-    return k->declares && a->kind == RT_ARG_LOCAL && i < 64 && (k->def->steady >> i & 1);
 }
 
 /* What an argument other than a heap is to be set to. */
@@ -175,15 +163,6 @@ static rt_dev_error rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_
         at++;
     }
     return e;
-}
-
-RT_API int64_t rt_local_bytes(const rt_kernel *k, int n_args, const rt_arg *args)
-{
-    int64_t n = 0;
-    for (int i = 0; i < n_args; i++)
-        if (args[i].kind == RT_ARG_LOCAL)
-            n += rt_is_own_local(k, i, &args[i]) ? RT_LOCAL_ALIGN : (int64_t)rt_local_size(&args[i]);
-    return n;
 }
 
 /* "kernel main_map_3 (prog.sf:12:7), 1024 work-items in groups of 32x2" */

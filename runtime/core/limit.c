@@ -20,11 +20,6 @@
 static const double RT_LEAVE_SECONDS = 1, RT_LOOK_SECONDS = 0.25;
 static rt_ctx *rt_watched; /* whose call has a limit; of a server, the only one */
 
-RT_API double rt_limit_gone(const rt_ctx *ctx)
-{
-    return rt_seconds() - ctx->limit.start - (ctx->build_seconds - ctx->limit.built);
-}
-
 /* --- Launches that go on ---------------------------------------------------------------------- */
 
 /* 0: not any more. */
@@ -42,7 +37,7 @@ static void rt_limit_woken(int sig)
     rt_ctx *ctx = rt_watched;
     if (!ctx)
         return;
-    double gone = rt_limit_gone(ctx), left = ctx->limit.seconds + RT_LEAVE_SECONDS - gone;
+    double gone = rt_call_gone(ctx), left = ctx->limit.seconds + RT_LEAVE_SECONDS - gone;
     if (ctx->limit.held || ctx->limit.building > 0 || left > 0) {
         rt_limit_wake_after(left > RT_LOOK_SECONDS ? left : RT_LOOK_SECONDS);
         return;
@@ -84,7 +79,7 @@ RT_API void rt_limit_begin(rt_ctx *ctx)
 
 RT_API double rt_limit_end(rt_ctx *ctx)
 {
-    double gone = rt_limit_gone(ctx);
+    double gone = rt_call_gone(ctx);
     if (rt_watched == ctx) {
         rt_limit_wake_after(0);
         rt_watched = NULL;
@@ -119,7 +114,7 @@ RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k)
         return RT_OK;
     if (rt_limit_wait(ctx))
         return RT_ERR;
-    double gone = rt_limit_gone(ctx);
+    double gone = rt_call_gone(ctx);
     if (gone > l->seconds) {
         l->over = true;
         return rt_error_set(ctx, "stopped after %.3g s: the time limit is %.3g s", gone, l->seconds);

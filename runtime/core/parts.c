@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+RT_API double rt_call_gone(const rt_ctx *ctx)
+{
+    return rt_seconds() - ctx->limit.start - (ctx->build_seconds - ctx->limit.built);
+}
+
 RT_API void rt_parts_wanted(rt_ctx *ctx, bool wanted)
 {
     rt_parts *p = &ctx->parts;
@@ -21,7 +26,7 @@ RT_API void rt_parts_wanted(rt_ctx *ctx, bool wanted)
 static void rt_part_end(rt_ctx *ctx)
 {
     rt_parts *p = &ctx->parts;
-    double gone = rt_limit_gone(ctx), *seconds = &p->seconds[p->param < 0 ? ctx->prog->n_params : p->param];
+    double gone = rt_call_gone(ctx), *seconds = &p->seconds[p->param < 0 ? ctx->prog->n_params : p->param];
     *seconds = (*seconds < 0 ? 0 : *seconds) + gone - p->since;
     p->since = gone;
 }

@@ -1,4 +1,4 @@
-/* How much local memory a group may have. Drivers tell how much there is for arguments of kernels; what kernels
+/* Local memory: how much a launch takes, and a group may have. Drivers tell how much there is for arguments of kernels; what kernels
  * declare themselves, as those do that are built for their sizes (sized.c), may be more: on an H200 224 KiB
  * instead of 48. Nothing says so, hence it is tried, once, with a kernel that does little else, when a kernel first
  * needs more than is told. */
@@ -6,6 +6,8 @@
 #include "runtime/texts.h"
 
 #include <stdlib.h>
+
+/* --- Of a group --- */
 
 static bool rt_room_runs(rt_ctx *ctx, rt_dev_kernel *k, rt_dev_buffer *words, int64_t bytes)
 {
@@ -58,4 +60,26 @@ RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes)
         ctx->room = told;
     rt_debug(ctx, "Kernels may declare %d KiB of local memory", (int)(ctx->room / 1024));
     return ctx->room;
+}
+
+/* --- Of a launch --- */
+
+RT_API size_t rt_local_size(const rt_arg *a)
+{
+    size_t n = a->size ? a->size : 1;
+    return (n + RT_LOCAL_ALIGN - 1) / RT_LOCAL_ALIGN * RT_LOCAL_ALIGN;
+}
+
+RT_API bool rt_is_own_local(const rt_kernel *k, int i, const rt_arg *a)
+{
+    return k->declares && a->kind == RT_ARG_LOCAL && i < 64 && (k->def->steady >> i & 1);
+}
+
+RT_API int64_t rt_local_bytes(const rt_kernel *k, int n_args, const rt_arg *args)
+{
+    int64_t n = 0;
+    for (int i = 0; i < n_args; i++)
+        if (args[i].kind == RT_ARG_LOCAL)
+            n += rt_is_own_local(k, i, &args[i]) ? RT_LOCAL_ALIGN : (int64_t)rt_local_size(&args[i]);
+    return n;
 }

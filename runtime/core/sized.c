@@ -148,15 +148,3 @@ RT_API void rt_sized_give_up(rt_ctx *ctx, rt_kernel *k)
     rt_debug(ctx, "Kernel %s is not built for its sizes: %s", k->def->name, ctx->error);
     k->unsized = true;
 }
-
-RT_API void rt_sized_free(rt_ctx *ctx, rt_kernel *k)
-{
-    while (k->sized) {
-        rt_kernel *own = k->sized;
-        k->sized = own->next;
-        rt_kernel_free(ctx, own);
-        free(own);
-    }
-    free(k->numbers);
-    free(k->definitions);
-}

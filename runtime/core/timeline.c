@@ -63,9 +63,8 @@ static double rt_clock_offset(const rt_timeline *t)
     return offset;
 }
 
-RT_API void rt_timeline_print(rt_ctx *ctx, FILE *f)
+RT_API void rt_timeline_print(const rt_ctx *ctx, FILE *f)
 {
-    rt_profile_collect(ctx);
     const rt_timeline *t = &ctx->timeline;
     double offset = rt_clock_offset(t);
     for (int i = 0; i < t->n; i++) {

@@ -395,6 +395,7 @@ static bool rt_cmd_profile(rt_server *s, int n, char **w)
 static bool rt_cmd_timeline(rt_server *s, int n, char **w)
 {
     (void)n, (void)w;
+    rt_profile_collect(s->ctx);
     rt_timeline_print(s->ctx, stdout);
     return true;
 }
