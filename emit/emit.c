@@ -25,7 +25,7 @@ static void emit_size_param(const Emit *em, const SizeParam *sp)
     out_printf(o, "    {%s, \"%s(\"", c_string(em->cx, sp->name), size_c_name(sp->id));
     for (int i = 0; i < sp->kernels.n; i++)
         out_printf(o, "\n     \"%s%s\"", i ? " " : "", sp->kernels.at[i]->name);
-    out_puts(o, "\n     \")\", 0, 0},\n");
+    out_puts(o, "\n     \")\", 0},\n");
 }
 
 static void emit_tuning_params(Emit *em)
@@ -41,14 +41,14 @@ static void emit_tuning_params(Emit *em)
     for (int i = 0; i < em->p->thresholds.n; i++) {
         const Threshold *t = &em->p->thresholds.at[i];
         out_printf(o, "    {%s, %s, %s},\n", c_string(em->cx, t->name),
-                   c_string(em->cx, class_text(em->cx, t)), t->loop ? "1, 1" : "0, 0");
+                   c_string(em->cx, class_text(em->cx, t)), t->loop ? "1" : "0");
     }
     for (int i = 0; i < em->p->size_params.n; i++)
         emit_size_param(em, &em->p->size_params.at[i]);
     for (int i = 0; i < em->p->user_params.n; i++)
-        out_printf(o, "    {%s, \"user\", 0, 0},\n", c_string(em->cx, em->p->user_params.at[i]));
+        out_printf(o, "    {%s, \"user\", 0},\n", c_string(em->cx, em->p->user_params.at[i]));
     for (int i = 0; i < em->p->choices.n; i++)
-        out_printf(o, "    {%s, \"choice(%s)\", 0, 0},\n", c_string(em->cx, em->p->choices.at[i]->name),
+        out_printf(o, "    {%s, \"choice(%s)\", 0},\n", c_string(em->cx, em->p->choices.at[i]->name),
                    em->p->choices.at[i]->kind);
     out_puts(o, "};\n\n");
 }

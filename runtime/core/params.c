@@ -82,7 +82,7 @@ RT_API int64_t rt_param(const rt_ctx *ctx, int param)
     rt_size_class size = ctx->param_sizes[param];
     int64_t v = ctx->user_params[param];
     if (v == 0)
-        v = ctx->is_cpu ? p->cpu : p->gpu;
+        v = p->value;
     if (v == 0 && size != RT_NO_SIZE)
         v = rt_size(ctx, size);
     return rt_at_most(ctx, size, v);

@@ -88,7 +88,7 @@ typedef struct {
 typedef struct {
     const char *name; /* "main.suff_outer_par_0" */
     const char *cls;
-    int64_t gpu, cpu; /* defaults, by kind of device */
+    int64_t value; /* the default */
 } rt_param_def;
 
 /* A place in the program that can fail. Its id is its index in rt_program.sites.

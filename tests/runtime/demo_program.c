@@ -63,8 +63,8 @@ static const rt_kernel_def kernels[] = {{"scale", {src_scale, src_scale}, "demo.
 
 enum { P_OUTER, P_INTRA };
 static const rt_param_def params[] = {
-    {"main.suff_outer_par_0", "threshold(def, )", 0, 0},
-    {"main.suff_intra_par_1", "threshold(32, !main.suff_outer_par_0)", 32, 32}};
+    {"main.suff_outer_par_0", "threshold(def, )", 0},
+    {"main.suff_intra_par_1", "threshold(32, !main.suff_outer_par_0)", 32}};
 
 static const rt_site_def sites[] = {{"Index [%ld] out of bounds for array of shape [%ld].",
                                      "demo.sf:3:9", "    map (\\x -> xs[x]) is\n                ^~~~~"},

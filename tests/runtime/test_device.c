@@ -69,8 +69,8 @@ static const rt_kernel_def kernels[] = {{"tight", {src_tight, src_tight}, "t.sf:
                                         {"scalars", {src_scalars, src_scalars}, "t.sf:3:3", "", false, false, false, {NULL}, 0, false, 0, 0},
                                         {"widths", {src_widths, src_widths}, "t.sf:4:4", "", false, false, false,
                                          {narrow_widths, narrow_widths}, 0, false, 0, 0}};
-static const rt_param_def params[] = {{"main.t", "threshold(def, )", 0, 0},
-                                      {"main.g", "group_size", 0, 0}};
+static const rt_param_def params[] = {{"main.t", "threshold(def, )", 0},
+                                      {"main.g", "group_size", 0}};
 static const rt_site_def sites[] = {{"bad %ld %ld %ld %ld %ld %ld %ld %ld.", "t.sf:1:2", NULL}};
 static const rt_program program = {.name = "t",
                                    .n_kernels = 4,

@@ -31,7 +31,7 @@ static const rt_kernel_def kernels[] = {KERNEL("plain", false, false), KERNEL("l
                                         KERNEL("fails", true, true), KERNEL("heap", true, false),
                                         SIZED_KERNEL("sized"), SIZED_KERNEL("sizes"),
                                         {.name = "tiled", .source = {"", ""}, .prov = "t.sf:1:1", .options = "", .private_words = 64}};
-static const rt_param_def params[] = {{"loop", "threshold(0, )", 1, 1}};
+static const rt_param_def params[] = {{"loop", "threshold(0, )", 1}};
 static const rt_program program = {
     .name = "t", .n_kernels = 7, .kernels = kernels, .n_params = 1, .params = params};
 
