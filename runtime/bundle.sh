@@ -11,8 +11,8 @@ headers="common/policy.h common/scalars.def common/values.h common/scalar.h comm
 runtime/drivers/dev.h runtime/drivers/dev_driver.h runtime/core/internal.h
 runtime/values/boundary.h"
 drivers="dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c"
-core="basics.c messages.c device.c params.c guards.c refusals.c context.c build.c sized.c room.c limit.c turns.c parts.c tell.c
-launch.c steps.c heap.c mem.c builtin.c profile.c timeline.c tuning.c"
+core="basics.c messages.c target.c device.c params.c guards.c refusals.c context.c build.c sized.c room.c limit.c turns.c parts.c
+tell.c launch.c steps.c heap.c mem.c builtin.c profile.c timeline.c tuning.c"
 values="boundary.c elements.c"
 program="serve_vars.c serve.c serve_values.c written.c cli.c"
 library="library_api.h library.h library.c library_values.c"

@@ -9,7 +9,7 @@
 
 #include "kir/kir.h"
 
-/* In the order of rt_target (runtime/core/rt.h). */
+/* In the order of RT_GPU, RT_CPU (runtime/core/rt.h). */
 typedef enum { KTARGET_GPU, KTARGET_CPU, N_KTARGETS } KTargetId;
 
 typedef struct {

@@ -17,7 +17,7 @@ enum { RT_N_SOURCES = 4, RT_N_COMMON = 3 };
 /* The kernel's text for the device. */
 static const char *rt_source(const rt_ctx *ctx, const rt_kernel *k)
 {
-    return k->def->source[ctx->is_cpu ? RT_CPU : RT_GPU];
+    return k->def->source[ctx->target->code];
 }
 
 /* The texts that make up a kernel's program. */
@@ -44,13 +44,9 @@ static bool rt_names_any(const char *text, const char *const *types)
     return false;
 }
 
-/* On CPUs, kernels with a longer text than this are not optimised: the time that takes grows with the square of it. PoCL's
- * optimiser takes 3 s for 59 kB, 6 for 84, 19 for 130 and 97 for 240; without it each takes a second. */
-enum { RT_MOST_OPTIMISED = 80000 };
-
 static bool rt_optimises(const rt_ctx *ctx, const rt_kernel *k)
 {
-    return !ctx->is_cpu || strlen(rt_source(ctx, k)) <= RT_MOST_OPTIMISED;
+    return strlen(rt_source(ctx, k)) <= ctx->target->most_optimised;
 }
 
 /* The build options, to free(). A kernel built alone comes without the functions of scalar.h for types that it does not
@@ -68,7 +64,7 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
         without[i] =
             rt_builds_together(ctx) || rt_names_any(rt_source(ctx, k), parts[i].types) ? "" : parts[i].option;
     return rt_format("%s%s%s%s%s%s%s %s", k->def->options, k->wide ? "" : " -DMF_INDEX32",
-                     ctx->is_cpu ? " -DMF_STRAIGHT_MATH" : "", rt_optimises(ctx, k) ? "" : " -cl-opt-disable",
+                     ctx->target->options, rt_optimises(ctx, k) ? "" : " -cl-opt-disable",
                      without[0], without[1], without[2], more ? more : "");
 }
 

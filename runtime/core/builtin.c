@@ -83,8 +83,8 @@ static int rt_builtin(const rt_ctx *ctx, int elem, int row)
 static int rt_launch_over(rt_ctx *ctx, int kernel, int64_t n, int64_t bytes, int n_args,
                           const rt_arg *args)
 {
-    int64_t local = ctx->is_cpu ? 64 : 256, max = ctx->facts[RT_MAX_GROUP_SIZE];
-    int64_t most = ctx->facts[RT_COMPUTE_UNITS] * (ctx->is_cpu ? 4 : 64);
+    int64_t local = ctx->target->stride_group, max = ctx->facts[RT_MAX_GROUP_SIZE];
+    int64_t most = ctx->facts[RT_COMPUTE_UNITS] * ctx->target->stride_groups;
     int rc;
     local = local < max ? local : max;
     do {
@@ -182,7 +182,7 @@ static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m)
     return rt_launch_tiles(ctx, m, row + best, global, local, 6, args);
 }
 
-/* For CPUs. */
+/* Each tile by a work-item. */
 static int rt_transpose_cpu(rt_ctx *ctx, const rt_matrices *m)
 {
     enum { TILE = 32 };
@@ -195,7 +195,7 @@ static int rt_transpose_cpu(rt_ctx *ctx, const rt_matrices *m)
 RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
                         int64_t batch, int64_t rows, int64_t cols, int elem)
 {
-    enum { NARROW = 12 }; /* on CPUs */
+    enum { NARROW = 12 }; /* too few for a work-item's tiles */
     int64_t n = batch * rows * cols;
     if (n <= 0)
         return RT_OK;
@@ -203,9 +203,10 @@ RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, 
         return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, n * elem);
     rt_matrices m = {dst, src, dst_off, src_off, batch, rows, cols, elem, false};
     m.small = n < (int64_t)1 << 30 && !ctx->wide;
-    if (ctx->is_cpu && rows >= NARROW && cols >= NARROW)
+    bool by_items = ctx->target->transposes == RT_TILES_OF_ITEMS;
+    if (by_items && rows >= NARROW && cols >= NARROW)
         return rt_transpose_cpu(ctx, &m);
-    if (!ctx->is_cpu && !rt_noting(ctx)) {
+    if (!by_items && !rt_noting(ctx)) {
         int rc = rt_transpose_tiled(ctx, &m);
         if (rc != RT_REFUSED)
             return rc;
@@ -274,11 +275,9 @@ static bool rt_dims_small(const rt_dim dims[], int rank, int64_t n)
     return n < most && to < most && from < most;
 }
 
-/* Drivers of GPUs take twice as long to begin a copy of their own as a kernel (7 to 14 us against 4
- * to 6), which for so few bytes is all there is. */
-static bool rt_by_kernel(const rt_ctx *ctx, int64_t bytes)
+RT_API bool rt_by_kernel(const rt_ctx *ctx, int64_t bytes)
 {
-    return rt_noting(ctx) || (!ctx->is_cpu && bytes <= 65536);
+    return rt_noting(ctx) || bytes <= ctx->target->by_kernel;
 }
 
 RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape, rt_mem *dst,

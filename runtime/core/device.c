@@ -1,4 +1,4 @@
-/* Choosing a device; its facts, and sizes within them. */
+/* Choosing a device. */
 #include "runtime/core/internal.h"
 
 #include <stdlib.h>
@@ -67,15 +67,6 @@ static int rt_choose_by_queue(rt_ctx *ctx, const rt_dev_info *all, int n)
     return -1;
 }
 
-/* Facts and default sizes of a device. */
-static void rt_set_facts(rt_ctx *ctx, const rt_dev_info *d)
-{
-#define RT_FACT_VALUE(id, name, gpu, cpu, unit)                                                    \
-    ctx->facts[RT_##id] = (ctx->is_cpu ? (cpu) : (gpu)) * (unit);
-#define RT_SIZE_VALUE(id, name, option, gpu, cpu, unit, ...) RT_FACT_VALUE(id, name, gpu, cpu, unit)
-    RT_FACTS(RT_FACT_VALUE, RT_SIZE_VALUE, RT_FACT_NONE)
-}
-
 RT_API bool rt_device_open(rt_ctx *ctx, char **error)
 {
     int n;
@@ -104,11 +95,7 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
     }
     ctx->device = all[i];
     ctx->device.queue = cfg->queue;
-    ctx->is_cpu = all[i].rank.cpu;
-    /* "gpu", "cpu": for testing that shape of code here */
-    const char *shape = getenv("MINIFUT_CODE");
-    if (shape && *shape)
-        ctx->is_cpu = strcmp(shape, "cpu") == 0;
+    ctx->target = rt_target_of(&all[i]);
     /* "0", "1": whether groups may wait for others, on whatever device */
     const char *wait = getenv("MINIFUT_GROUPS_WAIT");
     if (wait && *wait)
@@ -120,23 +107,6 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
         ctx->device.hides_local = true;
     }
     free(all);
-    rt_set_facts(ctx, &ctx->device);
+    rt_facts_open(ctx);
     return true;
-}
-
-/* --- Facts and sizes --- */
-
-RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v)
-{
-#define RT_NO_MOST(id, ...)                                  [RT_##id] = RT_NO_SIZE,
-#define RT_MOST(id, name, option, gpu, cpu, unit, most, ...) [RT_##id] = RT_##most,
-    static const rt_size_class most[] = {RT_FACTS(RT_NO_MOST, RT_MOST, RT_FACT_NONE)};
-    bool bounded = c != RT_NO_SIZE && most[c] != RT_NO_SIZE;
-    return bounded && v > ctx->facts[most[c]] ? ctx->facts[most[c]] : v;
-}
-
-RT_API int64_t rt_size(const rt_ctx *ctx, rt_size_class c)
-{
-    int64_t v = ctx->user_sizes[c] ? ctx->user_sizes[c] : ctx->facts[c];
-    return rt_at_most(ctx, c, v);
 }

@@ -221,6 +221,22 @@ typedef struct {
     rt_dev_event *event; /* NULL: the driver does not tell when it ran */
 } rt_late;
 
+/* What hangs on the target of a device: target.c. */
+typedef struct {
+    const char *name;      /* "gpu" */
+    int code;              /* RT_GPU: it takes this one of a kernel's codes, and this column of facts.def */
+    const char *options;   /* of each build */
+    size_t most_optimised; /* bytes of a kernel's text; longer ones are built without the optimiser */
+    bool sized;            /* kernels may be built for the numbers of their launches: sized.c */
+    bool builds_aside;     /* kernels are not built by what they run on: others may run meanwhile, turns.c */
+    /* Built-in kernels that stride over elements: work-items of a group, and groups for each compute unit. */
+    int64_t stride_group, stride_groups;
+    int64_t by_kernel; /* so many bytes at most are moved by a kernel, not by a command of the driver */
+    /* Who moves a tile of a transposition: a group, through local memory, or a work-item. */
+    enum { RT_TILES_OF_GROUPS, RT_TILES_OF_ITEMS } transposes;
+    bool steps_in_groups; /* steps that fit any groups run in some as large as the largest; else in single work-items */
+} rt_target;
+
 struct rt_ctx {
     const rt_program *prog;
     rt_config config;
@@ -231,7 +247,7 @@ struct rt_ctx {
 
     rt_dev_info device;
     rt_dev *dev;
-    bool is_cpu; /* takes code in the shape for CPUs */
+    const rt_target *target;
 
     int64_t facts[RT_N_SIZES];      /* defaults for this device */
     int64_t user_sizes[RT_N_SIZES]; /* 0: not set */
@@ -304,14 +320,23 @@ RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(pr
 /* RT_OK; or "CALL failed: NAME (what)" is stored and RT_ERR returned. */
 RT_API int rt_dev_check(rt_ctx *ctx, rt_dev_error e, const char *what);
 
+/* --- target.c --- */
+
+/* That of a device; MINIFUT_CODE names another one. */
+RT_API const rt_target *rt_target_of(const rt_dev_info *d);
+/* "gpu", "cpu"; NULL if there is none of that name. */
+RT_API const rt_target *rt_target_named(const char *name);
+/* The facts of the device, by its target. */
+RT_API void rt_facts_open(rt_ctx *ctx);
+/* v, or less: what the device allows of a size. */
+RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v);
+
 /* --- device.c --- */
 
-/* Fills in the device and its facts. False and *error (to free()) if there is no such one. */
+/* Fills in the device, its target and its facts. False and *error (to free()) if there is no such one. */
 RT_API bool rt_device_open(rt_ctx *ctx, char **error);
 /* Prints all devices, in the order of -d #k. False if there is none. */
 RT_API bool rt_device_list(FILE *f);
-/* v, or less: what the device allows of a size. */
-RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v);
 
 /* --- params.c --- */
 
@@ -388,7 +413,8 @@ RT_API bool rt_is_own_local(const rt_kernel *k, int i, const rt_arg *a);
 
 /* --- turns.c --- */
 
-/* From now on runs only while it has the lock on the file; NULL: as it likes. Not on CPUs. */
+/* From now on runs only while it has the lock on the file; NULL: as it likes. Not where kernels are built by what
+ * runs them. */
 RT_API int rt_turns(rt_ctx *ctx, const char *path);
 /* Waits for the lock, which does not count as time of a call. */
 RT_API void rt_turn_take(rt_ctx *ctx);
@@ -529,6 +555,8 @@ RT_API void rt_timeline_free(rt_ctx *ctx);
 /* --- builtin.c --- */
 
 RT_API const rt_kernel_def *rt_builtin_kernels(int *n);
+/* Are so many bytes moved by a kernel, not by a command of the driver? */
+RT_API bool rt_by_kernel(const rt_ctx *ctx, int64_t bytes);
 /* rt_copy as a launch. */
 RT_API int rt_copy_by_kernel(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
                              int64_t bytes);

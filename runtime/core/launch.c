@@ -233,7 +233,7 @@ static bool rt_is_narrow(const rt_ctx *ctx, const rt_kernel_def *def, int n_dims
                          const size_t *global, const size_t *local, const rt_arg *args)
 {
     int64_t groups[3] = {1, 1, 1}, size[3] = {1, 1, 1};
-    rt_narrow *narrow = def->narrow[ctx->is_cpu ? RT_CPU : RT_GPU];
+    rt_narrow *narrow = def->narrow[ctx->target->code];
     for (int i = 0; i < n_dims; i++) {
         groups[i] = (int64_t)(global[i] / local[i]);
         size[i] = (int64_t)local[i];

@@ -412,7 +412,7 @@ RT_API int rt_write_scalar(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int size, 
 {
     if (rt_check_range(ctx, dst, dst_off, size))
         return RT_ERR;
-    bool by_kernel = !ctx->is_cpu || rt_noting(ctx) || dst_off > RT_DEV_FILL_END - size;
+    bool by_kernel = rt_by_kernel(ctx, size) || dst_off > RT_DEV_FILL_END - size;
     if (by_kernel && dst_off % size == 0)
         return rt_fill(ctx, dst, dst_off / size, 1, size, src);
     if (rt_steps_run(ctx))

@@ -19,14 +19,13 @@ enum { RT_MOST_SIZED = 8, RT_MOST_IN_RUN = 3 };
 RT_API void rt_sized_open(rt_ctx *ctx)
 {
     const char *user = getenv("MINIFUT_SIZED");
-    ctx->sized = !ctx->is_cpu && !ctx->device.costly_programs;
-    if (user && *user)
-        ctx->sized = strcmp(user, "1") == 0;
+    bool wanted = user && *user ? strcmp(user, "1") == 0 : !ctx->device.costly_programs;
+    ctx->sized = wanted && ctx->target->sized;
 }
 
 RT_API bool rt_is_sized(const rt_ctx *ctx, const rt_kernel *k)
 {
-    return ctx->sized && !ctx->is_cpu && k->def->sized && !k->unsized && !k->numbers;
+    return ctx->sized && k->def->sized && !k->unsized && !k->numbers;
 }
 
 /* The number of a steady argument; the next one is found behind it. */

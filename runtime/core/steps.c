@@ -76,7 +76,7 @@ static void rt_phase_text(const rt_ctx *ctx, FILE *f, int kernel)
     rt_options_text(f, def->options, false);
     if (builtin) /* one text for many: of each element and rank */
         fprintf(f, "#define %s %s_%d\n", def->name, def->name, kernel);
-    fprintf(f, "%s\n", def->source[ctx->is_cpu ? RT_CPU : RT_GPU]);
+    fprintf(f, "%s\n", def->source[ctx->target->code]);
     if (builtin)
         fprintf(f, "#undef %s\n", def->name);
     rt_options_text(f, def->options, true);
@@ -279,7 +279,7 @@ static int64_t rt_usual_group(const rt_ctx *ctx)
 {
     const rt_steps *s = &ctx->steps;
     int64_t most = 1;
-    for (int i = 0; i < s->n && !ctx->is_cpu; i++)
+    for (int i = 0; i < s->n && ctx->target->steps_in_groups; i++)
         most = s->list[i].size > most ? s->list[i].size : most;
     return most;
 }

@@ -17,7 +17,7 @@ RT_API int rt_turns(rt_ctx *ctx, const char *path)
     t->file = 0;
     if (!path)
         return RT_OK;
-    if (ctx->is_cpu)
+    if (!ctx->target->builds_aside)
         return rt_error_set(ctx, "%s builds kernels with what it runs them on", ctx->device.name);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe may have no writer */
     if (file <= 0)

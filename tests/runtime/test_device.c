@@ -173,8 +173,9 @@ static void test_transpose(rt_ctx *ctx, bool as_gpu)
         {2, 16, 300}, {1, 16, 1024}, {2, 1024, 16}, {3, 257, 12},  {1, 12, 257},  {1, 4, 1000},
         {4, 1000, 4}, {1, 1, 1},     {2, 20, 512},  {1, 513, 18}};
     static const int64_t offsets[][2] = {{3, 1}, {8, 4}, {4, 2}, {1, 0}};
-    bool was_cpu = ctx->is_cpu, was_wide = ctx->wide;
-    ctx->is_cpu = !as_gpu && was_cpu;
+    const rt_target *target = ctx->target;
+    bool was_wide = ctx->wide;
+    ctx->target = as_gpu ? rt_target_named("gpu") : target;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (int elem = 1; elem <= 8; elem *= 2)
             for (int o = 0; o < 4; o++) {
@@ -182,7 +183,7 @@ static void test_transpose(rt_ctx *ctx, bool as_gpu)
                 transpose_once(ctx, shapes[s], offsets[o][0], offsets[o][1], elem,
                                as_gpu ? "tiled" : "default");
             }
-    ctx->is_cpu = was_cpu;
+    ctx->target = target;
     ctx->wide = was_wide;
 }
 
@@ -222,8 +223,8 @@ static void random_strides(int rank, int64_t *shape, int64_t *ds, int64_t *ss, i
 
 static void test_strided(rt_ctx *ctx, bool as_gpu)
 {
-    bool was = ctx->is_cpu;
-    ctx->is_cpu = !as_gpu && was;
+    const rt_target *target = ctx->target;
+    ctx->target = as_gpu ? rt_target_named("gpu") : target;
     for (int k = 0; k < 150; k++) {
         int rank = (int)below(7), elem = 1 << 2 * below(2);
         int64_t shape[8], ds[8], ss[8], so, span, n = 1;
@@ -250,7 +251,8 @@ static void test_strided(rt_ctx *ctx, bool as_gpu)
         free(want);
         rt_unref(ctx, &src);
         rt_unref(ctx, &dst);
-    }    ctx->is_cpu = was;
+    }
+    ctx->target = target;
 }
 
 static void test_memory(rt_ctx *ctx)
@@ -269,13 +271,13 @@ static void test_memory(rt_ctx *ctx)
               rt_alloc(ctx, &b, 100, "b") == RT_OK && rt_copy(ctx, b, 8, a, 4000, 4) == RT_OK &&
               rt_read_scalar(ctx, b, 8, 4, &x) == RT_OK && x == 42,
           "a scalar there and back");
-    bool was = ctx->is_cpu;
-    ctx->is_cpu = false;
+    const rt_target *target = ctx->target;
+    ctx->target = rt_target_named("gpu");
     check(rt_write_scalar(ctx, a, 4002, 2, &(int16_t){7}) == RT_OK &&
               rt_write_scalar(ctx, a, 4001, 1, &(int8_t){1}) == RT_OK &&
               rt_read_scalar(ctx, a, 4000, 4, &x) == RT_OK && x == 42 + 256 + 7 * 65536,
           "scalars written as on GPUs");
-    ctx->is_cpu = was;
+    ctx->target = target;
     rt_set(ctx, &c, a);
     rt_set(ctx, &c, c);
     rt_swap(&b, &c);
@@ -412,7 +414,7 @@ static void test_facts(rt_ctx *ctx)
     check(rt_size(ctx, RT_COMPUTE_UNITS) == ctx->device.units &&
               rt_size(ctx, RT_MAX_GROUP_SIZE) == ctx->device.max_group &&
               rt_size(ctx, RT_LOCAL_MEMORY) == ctx->device.local_memory &&
-              rt_size(ctx, RT_COALESCES) == !ctx->is_cpu,
+              rt_size(ctx, RT_COALESCES) == (ctx->target->code == RT_GPU),
           "facts of the device");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int64_t before[RT_N_SIZES];

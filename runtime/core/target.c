@@ -1,0 +1,73 @@
+/* What hangs on the target of a device: on the kind of code that is written for it. Policy stands
+ * in a row here, sizes and facts in a column of facts.def. */
+#include "runtime/core/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* GPUs: drivers take twice as long to begin a copy of their own as a kernel (7 to 14 us against 4
+ * to 6), which for so few bytes is all there is. CPUs: how long PoCL's optimiser takes grows with
+ * the square of a text, 3 s for 59 kB, 6 for 84, 19 for 130 and 97 for 240; without it each takes a
+ * second. */
+static const rt_target rt_targets[RT_N_TARGETS] = {
+    [RT_GPU] = {.name = "gpu",
+                .code = RT_GPU,
+                .options = "",
+                .most_optimised = SIZE_MAX,
+                .sized = true,
+                .builds_aside = true,
+                .stride_group = 256,
+                .stride_groups = 64,
+                .by_kernel = 65536,
+                .transposes = RT_TILES_OF_GROUPS,
+                .steps_in_groups = true},
+    [RT_CPU] = {.name = "cpu",
+                .code = RT_CPU,
+                .options = " -DMF_STRAIGHT_MATH",
+                .most_optimised = 80000,
+                .stride_group = 64,
+                .stride_groups = 4,
+                .transposes = RT_TILES_OF_ITEMS},
+};
+
+RT_API const rt_target *rt_target_named(const char *name)
+{
+    for (int t = 0; t < RT_N_TARGETS; t++)
+        if (strcmp(rt_targets[t].name, name) == 0)
+            return &rt_targets[t];
+    return NULL;
+}
+
+RT_API const rt_target *rt_target_of(const rt_dev_info *d)
+{
+    const char *user = getenv("MINIFUT_CODE"); /* for testing that code here */
+    const rt_target *named = user ? rt_target_named(user) : NULL;
+    return named ? named : &rt_targets[d->rank.cpu ? RT_CPU : RT_GPU];
+}
+
+/* --- Facts and sizes --- */
+
+RT_API void rt_facts_open(rt_ctx *ctx)
+{
+    const rt_dev_info *d = &ctx->device;
+#define RT_FACT_VALUE(id, name, gpu, cpu, unit)                                                    \
+    ctx->facts[RT_##id] =                                                                          \
+        (const int64_t[]){[RT_GPU] = (gpu), [RT_CPU] = (cpu)}[ctx->target->code] * (unit);
+#define RT_SIZE_VALUE(id, name, option, gpu, cpu, unit, ...) RT_FACT_VALUE(id, name, gpu, cpu, unit)
+    RT_FACTS(RT_FACT_VALUE, RT_SIZE_VALUE, RT_FACT_NONE)
+}
+
+RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v)
+{
+#define RT_NO_MOST(id, ...)                                  [RT_##id] = RT_NO_SIZE,
+#define RT_MOST(id, name, option, gpu, cpu, unit, most, ...) [RT_##id] = RT_##most,
+    static const rt_size_class most[] = {RT_FACTS(RT_NO_MOST, RT_MOST, RT_FACT_NONE)};
+    bool bounded = c != RT_NO_SIZE && most[c] != RT_NO_SIZE;
+    return bounded && v > ctx->facts[most[c]] ? ctx->facts[most[c]] : v;
+}
+
+RT_API int64_t rt_size(const rt_ctx *ctx, rt_size_class c)
+{
+    int64_t v = ctx->user_sizes[c] ? ctx->user_sizes[c] : ctx->facts[c];
+    return rt_at_most(ctx, c, v);
+}
