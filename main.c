@@ -2,14 +2,16 @@
  * its own arguments; the tools around a compiled program (tune, bench, dataset, devices) are in
  * autotune/. */
 #include "autotune/autotune.h"
+#include "base/intern.h"
+#include "base/version.h"
 #include "command/args.h"
 #include "command/cc.h"
 #include "command/child.h"
 #include "command/html.h"
-#include "base/intern.h"
 #include "command/output.h"
 #include "command/source.h"
-#include "base/version.h"
+#include "common/policy.h"
+#include "common/spell.h"
 #include "docgen/docgen.h"
 #include "emit/emit.h"
 #include "flatten/flatten.h"
@@ -22,8 +24,6 @@
 #include "pipeline/binary.h"
 #include "pipeline/passes.h"
 #include "project/new.h"
-#include "common/policy.h"
-#include "common/spell.h"
 #include "testing/test.h"
 
 #include <errno.h>
@@ -72,16 +72,17 @@ enum { COMPILE = 1, CHECK = 2, RUN = 4, EXPLAIN = 8, IR = 16, ANY = 31 };
 
 typedef struct {
     const char *name;
-    const char *shown; /* it and its arguments in the list of commands; NULL: the list leaves it out */
-    const char *does;  /* ... and what it does: lines */
+    const char
+        *shown; /* it and its arguments in the list of commands; NULL: the list leaves it out */
+    const char *does;                   /* ... and what it does: lines */
     int (*tool)(int argc, char **argv); /* takes the arguments itself; else: */
     int (*run)(Options *);
-    int bit; /* of the table of options */
+    int bit;           /* of the table of options */
     const char *about; /* what its help begins with */
 } Command;
 
 #define EMIT_KINDS "c opencl kernel-ir plan memory ir"
-#define TARGETS "gpu cpu"
+#define TARGETS    "gpu cpu"
 
 static bool emits(const Options *o, const char *kind)
 {
@@ -133,35 +134,46 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
     Arena *a = arena_new();
     const char *mode = "incremental", *modes = mode_words(a), *passes = pass_words(a);
     const ArgRow rows[] = {
-        {"-o NAME", "writes NAME.c and builds NAME (default: the program's name)", .text = &o->output, .commands = COMPILE},
-        {"-e ENTRY", "the entry point (default: main, or the only one)", .text = &o->entry, .commands = RUN},
+        {"-o NAME", "writes NAME.c and builds NAME (default: the program's name)",
+         .text = &o->output, .commands = COMPILE},
+        {"-e ENTRY", "the entry point (default: main, or the only one)", .text = &o->entry,
+         .commands = RUN},
         {"-b", "results in binary form", .flag = &o->binary, .commands = RUN},
-        {"--text", "results of type []u8 as the text that they are", .flag = &o->text, .commands = RUN},
+        {"--text", "results of type []u8 as the text that they are", .flag = &o->text,
+         .commands = RUN},
         {"--json", "as JSON", .flag = &o->json, .commands = EXPLAIN},
         {"--html FILE", "as a page for browsers", .text = &o->html, .commands = EXPLAIN},
-        {"-v, --verbose", "the rules that made them, and kernels' local memory", .flag = &o->verbose, .commands = EXPLAIN},
-        {"--emit KIND", "prints c, opencl, kernel-ir, plan, memory or ir instead", .text = &o->emit, .commands = COMPILE,
-         .values = EMIT_KINDS},
-        {"--target T", "gpu or cpu: kernels of that target only, of --emit=opencl and kernel-ir", .text = &o->target,
-         .commands = COMPILE, .values = TARGETS},
-        {"--flatten MODE", "incremental (default), moderate, full, outer", .text = &mode, .commands = ANY & ~CHECK,
-         .values = modes},
-        {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server, .commands = COMPILE},
-        {"--force", "writes over files that minifut did not make", .flag = &o->force, .commands = COMPILE | EXPLAIN},
-        {"--library", "writes NAME.c, NAME.h and NAME.json instead, with Futhark's C API", .flag = &o->library, .commands = COMPILE},
-        {"--threshold N", "of all comparisons that choose versions", .text = &o->threshold, .commands = RUN},
-        {"--after, --to PASS", "the last pass", .text = &o->to, .commands = RUN | IR, .values = passes},
+        {"-v, --verbose", "the rules that made them, and kernels' local memory",
+         .flag = &o->verbose, .commands = EXPLAIN},
+        {"--emit KIND", "prints c, opencl, kernel-ir, plan, memory or ir instead", .text = &o->emit,
+         .commands = COMPILE, .values = EMIT_KINDS},
+        {"--target T", "gpu or cpu: kernels of that target only, of --emit=opencl and kernel-ir",
+         .text = &o->target, .commands = COMPILE, .values = TARGETS},
+        {"--flatten MODE", "incremental (default), moderate, full, outer", .text = &mode,
+         .commands = ANY & ~CHECK, .values = modes},
+        {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server,
+         .commands = COMPILE},
+        {"--force", "writes over files that minifut did not make", .flag = &o->force,
+         .commands = COMPILE | EXPLAIN},
+        {"--library", "writes NAME.c, NAME.h and NAME.json instead, with Futhark's C API",
+         .flag = &o->library, .commands = COMPILE},
+        {"--threshold N", "of all comparisons that choose versions", .text = &o->threshold,
+         .commands = RUN},
+        {"--after, --to PASS", "the last pass", .text = &o->to, .commands = RUN | IR,
+         .values = passes},
         {"--to PASS", "the last pass", .text = &o->to, .commands = ANY & ~(CHECK | RUN | IR),
          .values = passes},
-        {"--from PASS", "the program is IR text, to which the passes from this one on apply", .text = &o->from,
-         .commands = ANY & ~CHECK, .values = strchr(passes, ' ') + 1}, /* all but lower */
+        {"--from PASS", "the program is IR text, to which the passes from this one on apply",
+         .text = &o->from, .commands = ANY & ~CHECK,
+         .values = strchr(passes, ' ') + 1}, /* all but lower */
         {"--list", "lists the passes", .flag = &o->list, .commands = IR},
         {"--verify", "checks the program after each pass", .flag = &o->passes.verify},
         {"--time-passes", "tells how long each pass takes", .flag = &o->passes.time},
         {"--trace-passes", "prints the program after each pass", .flag = &o->passes.trace},
         {0}};
     const char *name = arena_printf(a, "minifut %s", c->name);
-    const Args args = {name, c->about, rows, c->bit, o, NULL, take_program, c->bit == CHECK ? "sf" : "sf ir"};
+    const Args args = {name, c->about, rows,         c->bit,
+                       o,    NULL,     take_program, c->bit == CHECK ? "sf" : "sf ir"};
     int code = args_read(&args, argc, argv);
     return code < 0 ? check_options(o, mode) : code;
 }
@@ -273,7 +285,8 @@ static const char *default_output(Ctx *cx, const char *file)
     return file[n] ? arena_strndup(cx->perm, file, n) : arena_printf(cx->perm, "%s.out", file);
 }
 
-static const OutputKind c_text = {.heads = {"/* " EMIT_HEAD}}, manifest = {.heads = {EMIT_MANIFEST_HEAD}},
+static const OutputKind c_text = {.heads = {"/* " EMIT_HEAD}},
+                        manifest = {.heads = {EMIT_MANIFEST_HEAD}},
                         binary_file = {.ours = binary_is_ours};
 
 /* The text that --emit asks for; without it the program. */
@@ -354,13 +367,15 @@ static int cmd_compile(Options *o)
     }
     if (o->emit)
         return print_emitted(cx, o, p);
-    const char *name = o->output ? o->output : default_output(cx, o->file), *option = o->output ? "-o" : NULL;
+    const char *name = o->output ? o->output : default_output(cx, o->file),
+               *option = o->output ? "-o" : NULL;
     const char *c_file = arena_printf(cx->perm, "%s.c", name);
     const Output program[] = {{c_file, NULL, &c_text}, {name, option, &binary_file}},
                  library[] = {{c_file, NULL, &c_text},
                               {arena_printf(cx->perm, "%s.h", name), NULL, &c_text},
                               {arena_printf(cx->perm, "%s.json", name), NULL, &manifest}};
-    const Outputs os = {"minifut compile", o->force, o->library ? library : program, o->library ? 3 : 2};
+    const Outputs os = {"minifut compile", o->force, o->library ? library : program,
+                        o->library ? 3 : 2};
     output_protect("/proc/self/exe", "the compiler");
     if ((code = output_check(&os)))
         return code;
@@ -417,11 +432,17 @@ static int cmd_explain(Options *o)
     if (code || (code = output_check(&os)) || (code = make_plan(cx, o, p, &plan)))
         return code;
     diag_set_pass("explain");
-    FlExplainHook hook = {plan, describe_kernels, describe_kernels_json, describe_run_time,
-                          describe_run_time_json, describe_kernel_names};
+    FlExplainHook hook = {plan,
+                          describe_kernels,
+                          describe_kernels_json,
+                          describe_run_time,
+                          describe_run_time_json,
+                          describe_kernel_names};
     Out out = {0};
     if (!o->html) {
-        (o->json ? fl_explain_json : o->verbose ? fl_explain : fl_explain_plain)(&out, cx, p, &hook);
+        (o->json      ? fl_explain_json
+         : o->verbose ? fl_explain
+                      : fl_explain_plain)(&out, cx, p, &hook);
         return print_out(&out);
     }
     size_t n;
@@ -443,7 +464,8 @@ static int list_passes(void)
     return 0;
 }
 
-/* The files that a program is made of, for the tools, which must not write over them: each name is followed by a zero byte. */
+/* The files that a program is made of, for the tools, which must not write over them: each name is
+ * followed by a zero byte. */
 static int cmd_sources(Options *o)
 {
     int code = cmd_check(o);
@@ -479,7 +501,8 @@ static int with_program(const Command *c, int argc, char **argv)
 
 /* The commands, as the list shows them. */
 static const Command commands[] = {
-    {"compile", "compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server | --library] [--force] prog.sf",
+    {"compile",
+     "compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server | --library] [--force] prog.sf",
      "writes NAME.c and builds NAME\n"
      "(--force: over files that minifut did not make); --emit=c|opencl|kernel-ir|plan|memory|ir\n"
      "prints instead; --target=gpu|cpu: kernels of that target only; with --server,\n"
@@ -488,14 +511,17 @@ static const Command commands[] = {
      .run = cmd_compile, .bit = COMPILE,
      .about = "usage: minifut compile [options] prog.sf\n\n"
               "Writes the program as C with its kernels, and builds it.\n"},
-    {"check", "check prog.sf", "types, sizes, consumption; silent when all is well\n", .run = cmd_check, .bit = CHECK,
+    {"check", "check prog.sf", "types, sizes, consumption; silent when all is well\n",
+     .run = cmd_check, .bit = CHECK,
      .about = "usage: minifut check [options] prog.sf\n\n"
               "Types, sizes, consumption; silent when all is well.\n"},
-    {"run", "run [-e ENTRY] [-b | --text] prog.sf < input", "interprets the program\n", .run = cmd_run, .bit = RUN,
+    {"run", "run [-e ENTRY] [-b | --text] prog.sf < input", "interprets the program\n",
+     .run = cmd_run, .bit = RUN,
      .about = "usage: minifut run [options] prog.sf < input\n\n"
               "Interprets the program: what all its versions have to give.\n"},
     {"explain", "explain [-v | --json | --html FILE] [--flatten=MODE] prog.sf",
-     "versions, when each is taken, kernels; -v: the rules; as a page in FILE\n", .run = cmd_explain, .bit = EXPLAIN,
+     "versions, when each is taken, kernels; -v: the rules; as a page in FILE\n",
+     .run = cmd_explain, .bit = EXPLAIN,
      .about = "usage: minifut explain [options] prog.sf\n\n"
               "The versions of the program, when each is taken, and its kernels.\n"},
     {"ir", "ir --after=PASS prog.sf\n  ir --from=PASS --to=PASS file.ir",
@@ -505,17 +531,22 @@ static const Command commands[] = {
      .about = "usage: minifut ir --after=PASS prog.sf\n"
               "       minifut ir --from=PASS --to=PASS file.ir\n\n"
               "The program between two passes.\n"},
-    {"test", "test [options] FILES|FOLDERS", "runs programs' own test cases, interpreted and compiled\n", .tool = test_main},
-    {"tune", "tune [options] prog.sf [datasets/]", "finds the thresholds: writes prog.sf.tuning\n", .tool = tune_main},
-    {"bench", "bench [options] prog.sf [datasets/]", "times and checks, with and without the tuning file\n", .tool = bench_main},
-    {"profile", "profile [options] prog.sf [datasets/]", "where the time of runs goes: lines, kernels, transfers, host\n",
-     .tool = profile_main},
+    {"test", "test [options] FILES|FOLDERS",
+     "runs programs' own test cases, interpreted and compiled\n", .tool = test_main},
+    {"tune", "tune [options] prog.sf [datasets/]", "finds the thresholds: writes prog.sf.tuning\n",
+     .tool = tune_main},
+    {"bench", "bench [options] prog.sf [datasets/]",
+     "times and checks, with and without the tuning file\n", .tool = bench_main},
+    {"profile", "profile [options] prog.sf [datasets/]",
+     "where the time of runs goes: lines, kernels, transfers, host\n", .tool = profile_main},
     {"dataset", "dataset -g TYPE ...", "makes random inputs\n", .tool = dataset_main},
     {"devices", "devices", "the OpenCL devices here\n", .tool = devices_main},
     {"new", "new NAME", "a folder with a small project to begin with\n", .tool = new_main},
     {"fmt", "fmt [--check] [-w] [FILES]", "programs in their layout\n", .tool = fmt_main},
-    {"doc", "doc [-o FILE] [--html FILE] prog.sf | --prelude", "documentation of a program as Markdown, from its comments\n", .tool = doc_main},
-    {"lsp", "lsp", "a language server for editors, on standard input and output\n", .tool = lsp_main},
+    {"doc", "doc [-o FILE] [--html FILE] prog.sf | --prelude",
+     "documentation of a program as Markdown, from its comments\n", .tool = doc_main},
+    {"lsp", "lsp", "a language server for editors, on standard input and output\n",
+     .tool = lsp_main},
     {"sources", NULL, NULL, .run = cmd_sources, .bit = CHECK},
     {"kir", NULL, NULL, .tool = kir_main},
 };
@@ -531,16 +562,19 @@ static void usage(FILE *f)
         bool fits = strlen(c->shown) < COLUMN - 2;
         fprintf(f, fits ? "  %-*s" : "  %-*s\n", fits ? COLUMN - 2 : 0, c->shown);
         for (const char *line = c->does; *line; line = strchr(line, '\n') + 1)
-            fprintf(f, "%*s%.*s\n", fits && line == c->does ? 0 : COLUMN, "", (int)strcspn(line, "\n"), line);
+            fprintf(f, "%*s%.*s\n", fits && line == c->does ? 0 : COLUMN, "",
+                    (int)strcspn(line, "\n"), line);
     }
     fputs("\n"
           "MODE: incremental (default), moderate, full, outer\n"
-          "All commands on programs: --verify (check the IR after each pass), --time-passes, --trace-passes\n"
+          "All commands on programs: --verify (check the IR after each pass), --time-passes, "
+          "--trace-passes\n"
           "`minifut COMMAND --help` says more; `minifut --version`: which minifut this is.\n",
           f);
 }
 
-/* What may stand first on the command line, for completion: names and what they do, a tab between. */
+/* What may stand first on the command line, for completion: names and what they do, a
+ * tab between. */
 static int complete_commands(void)
 {
     for (const Command *c = commands; c < commands + N_COMMANDS; c++)

@@ -1,6 +1,7 @@
-/* The tools around a compiled program: minifut tune, bench, profile, dataset, devices. Each takes the
- * arguments after its name and returns the exit code. They are clients of the running program (its
- * server protocol), so nothing here knows about the compiler's passes, and OpenCL only devices. */
+/* The tools around a compiled program: minifut tune, bench, profile, dataset, devices. Each takes
+ * the arguments after its name and returns the exit code. They are clients of the running program
+ * (its server protocol), so nothing here knows about the compiler's passes, and OpenCL only
+ * devices. */
 #ifndef AUTOTUNE_AUTOTUNE_H
 #define AUTOTUNE_AUTOTUNE_H
 

@@ -1,7 +1,7 @@
 /* minifut devices: what OpenCL offers here. */
 #include "autotune/autotune.h"
-#include "command/args.h"
 #include "base/diag.h"
+#include "command/args.h"
 #include "command/opencl.h"
 #include "runtime/drivers/dev.h"
 
@@ -45,10 +45,16 @@ static int take_word(void *env, const char *word)
 int devices_main(int argc, char **argv)
 {
     static const ArgRow rows[] = {{0}};
-    Args args = {"minifut devices",
-                 "usage: minifut devices\n\n"
-                 "Lists OpenCL's platforms and devices; the one that programs take without -d has a star.\n",
-                 rows, 0, &args, NULL, take_word, NULL};
+    Args args = {
+        "minifut devices",
+        "usage: minifut devices\n\n"
+        "Lists OpenCL's platforms and devices; the one that programs take without -d has a star.\n",
+        rows,
+        0,
+        &args,
+        NULL,
+        take_word,
+        NULL};
     int code = args_read(&args, argc, argv);
     if (code >= 0)
         return code;

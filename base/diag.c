@@ -25,10 +25,10 @@ static struct {
     VEC(Source) sources;
     VEC(DiagMessage) msgs;
     int n_user, n_limit, n_groups;
-    int n_done; /* sources */
+    int n_done;              /* sources */
     VEC(const char *) named; /* sections */
-    int n_dropped;   /* beyond MAX_KEPT */
-    bool mute_notes; /* the message before was a duplicate */
+    int n_dropped;           /* beyond MAX_KEPT */
+    bool mute_notes;         /* the message before was a duplicate */
     const char *pass;
 } D;
 

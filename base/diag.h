@@ -20,8 +20,8 @@ enum { EXIT_USER = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3, EXIT_BUG = 4 };
  * base+0 ... base+n. */
 uint32_t diag_source_add(const char *name, const char *text, size_t n);
 
-/* The source that begins there is complete, with all that it reads: messages about it come behind those about sources that
- * were before. */
+/* The source that begins there is complete, with all that it reads: messages about it come behind
+ * those about sources that were before. */
 void diag_source_done(uint32_t base);
 
 typedef struct {
@@ -33,7 +33,8 @@ Place diag_place(Loc loc);
 const char *diag_place_str(Loc loc);
 /* The source line that loc begins in, without newline, interned; NULL if unknown. */
 const char *diag_line_text(Loc loc);
-/* That line and one with a caret under the place, both indented, without a newline at the end; NULL if it is unknown. */
+/* That line and one with a caret under the place, both indented, without a newline at the end; NULL
+ * if it is unknown. */
 const char *diag_excerpt(Loc loc);
 /* Prints them to standard error. */
 void diag_print_line(Loc loc);
@@ -44,9 +45,9 @@ static inline Loc loc_join(Loc a, Loc b)
     return b.beg ? (Loc){a.beg, b.end > a.end ? b.end : a.end} : a;
 }
 
-/* Messages are kept until diag_flush prints them in source order of the errors, those of a file before those of files that read it
- * (notes stay with their error), at most 20 errors, each of at most 600 bytes; a duplicate (same place, same text)
- * is dropped. */
+/* Messages are kept until diag_flush prints them in source order of the errors, those of a file
+ * before those of files that read it (notes stay with their error), at most 20 errors, each of at
+ * most 600 bytes; a duplicate (same place, same text) is dropped. */
 void diag_error(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_warn(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_limit(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -60,12 +61,13 @@ typedef struct {
     const char *text;
     const char *section; /* of docs/language.md, which explains it; NULL: none */
 } DiagMessage;
-/* Gives what is pending, all of it, to `take` instead of printing it: each message with its notes, in
- * the order of diag_flush. */
+/* Gives what is pending, all of it, to `take` instead of printing it: each message with its notes,
+ * in the order of diag_flush. */
 typedef void DiagTake(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes);
 void diag_take(DiagTake *take, void *env);
-/* How many messages there were, without notes. Those that came after the first `since` are explained in this section of
- * docs/language.md, which is named behind the first of them that is printed. */
+/* How many messages there were, without notes. Those that came after the first `since` are
+ * explained in this section of docs/language.md, which is named behind the first of them that is
+ * printed. */
 int diag_messages(void);
 void diag_explained(int since, const char *section);
 int diag_errors(void); /* errors and limits so far */

@@ -40,8 +40,8 @@ char *out_take(Out *o);
 const char *out_keep(Out *o, Arena *a);
 
 /* Writes the text to a file, atomically: a temporary file in the same folder, renamed when it is
- * complete; a link stays one, and an old file's mode is kept. False and errno on failure; the old file is then untouched. What is
- * there and no file (a device, a pipe) is written to as it is. */
+ * complete; a link stays one, and an old file's mode is kept. False and errno on failure; the old
+ * file is then untouched. What is there and no file (a device, a pipe) is written to as it is. */
 bool out_write_file(const Out *o, const char *path);
 
 #endif

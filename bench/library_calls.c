@@ -1,6 +1,6 @@
-/* What a call of a library costs: products of two 64x64 matrices that are on the device. Prints the microseconds of a call that is
- * waited for, of one among many that are not, and the report of as many calls with profiling.
- *   usage: library_calls DEVICE CALLS */
+/* What a call of a library costs: products of two 64x64 matrices that are on the device. Prints the
+ * microseconds of a call that is waited for, of one among many that are not, and the report of as
+ * many calls with profiling. usage: library_calls DEVICE CALLS */
 #include "matmul.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static void must(struct futhark_context *ctx, bool ok)
     exit(1);
 }
 
-static void call(struct futhark_context *ctx, struct futhark_f32_2d *a, struct futhark_f32_2d *b, bool wait)
+static void call(struct futhark_context *ctx, struct futhark_f32_2d *a, struct futhark_f32_2d *b,
+                 bool wait)
 {
     struct futhark_f32_2d *c;
     must(ctx, futhark_entry_main(ctx, &c, a, b) == FUTHARK_SUCCESS);
@@ -31,7 +32,8 @@ static void call(struct futhark_context *ctx, struct futhark_f32_2d *a, struct f
     futhark_free_f32_2d(ctx, c);
 }
 
-static double mean_us(struct futhark_context *ctx, struct futhark_f32_2d *a, struct futhark_f32_2d *b, int calls, bool wait)
+static double mean_us(struct futhark_context *ctx, struct futhark_f32_2d *a,
+                      struct futhark_f32_2d *b, int calls, bool wait)
 {
     for (int i = 0; i < 100; i++)
         call(ctx, a, b, true);
@@ -43,7 +45,8 @@ static double mean_us(struct futhark_context *ctx, struct futhark_f32_2d *a, str
 }
 
 /* The product's first row and last element are what they are to be. */
-static bool right(struct futhark_context *ctx, struct futhark_f32_2d *a, struct futhark_f32_2d *b, const float *values)
+static bool right(struct futhark_context *ctx, struct futhark_f32_2d *a, struct futhark_f32_2d *b,
+                  const float *values)
 {
     static float got[N * N];
     struct futhark_f32_2d *c;
@@ -77,15 +80,16 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s\n", error);
             return 1;
         }
-        struct futhark_f32_2d *a = futhark_new_f32_2d(ctx, values, N, N), *b = futhark_new_f32_2d(ctx, values, N, N);
+        struct futhark_f32_2d *a = futhark_new_f32_2d(ctx, values, N, N),
+                              *b = futhark_new_f32_2d(ctx, values, N, N);
         must(ctx, a && b);
         if (!right(ctx, a, b, values)) {
             fprintf(stderr, "wrong result\n");
             return 1;
         }
         if (!profiling)
-            printf("{\"waited\": %.2f, \"queued\": %.2f, \"calls\": %d, \"report\": ", mean_us(ctx, a, b, calls, true),
-                   mean_us(ctx, a, b, calls, false), calls);
+            printf("{\"waited\": %.2f, \"queued\": %.2f, \"calls\": %d, \"report\": ",
+                   mean_us(ctx, a, b, calls, true), mean_us(ctx, a, b, calls, false), calls);
         else
             mean_us(ctx, a, b, 1000, true);
         char *report = profiling ? futhark_context_report(ctx) : NULL;

@@ -21,7 +21,8 @@ int args_wrong(const Args *a, const char *fmt, ...)
 
 /* --- What a row shows ------------------------------------------------------------------------- */
 
-/* A name in it: characters of *at, which moves behind it and what divides it from the next one. 0: there is none. */
+/* A name in it: characters of *at, which moves behind it and what divides it from the next one. 0:
+ * there is none. */
 static int next_name(const char **at)
 {
     const char *name = *at;
@@ -95,11 +96,13 @@ bool args_listed(const char *words, const char *word)
     return false;
 }
 
-/* The names of a row; --TYPE-bounds=A:B is as many as there are words for TYPE, each with its `=`: no other form is read. */
+/* The names of a row; --TYPE-bounds=A:B is as many as there are words for TYPE, each with its `=`:
+ * no other form is read. */
 static void complete_names(const ArgRow *row, FILE *f)
 {
     static const char kind[] = "TYPE";
-    const char *at = row->shown, *name = at, *part = strstr(row->shown, kind), *words = row->values, *word;
+    const char *at = row->shown, *name = at, *part = strstr(row->shown, kind), *words = row->values,
+               *word;
     if (!part) {
         for (int n; (n = next_name(&at)); name = at)
             fprintf(f, "%s%.*s", name == row->shown ? "" : " ", n, name);
@@ -108,12 +111,14 @@ static void complete_names(const ArgRow *row, FILE *f)
     const char *rest = part + strlen(kind);
     int before = (int)(part - name), after = next_name(&at) - before - (int)strlen(kind);
     for (int n; (n = next_word(&words, &word));)
-        fprintf(f, "%s%.*s%.*s%.*s=", word == row->values ? "" : " ", before, name, n, word, after, rest);
+        fprintf(f, "%s%.*s%.*s%.*s=", word == row->values ? "" : " ", before, name, n, word, after,
+                rest);
 }
 
 static void complete_row(const ArgRow *row, FILE *f)
 {
-    const char *value = value_shown(row), *words = row->values && !strstr(row->shown, "TYPE") ? row->values : "";
+    const char *value = value_shown(row),
+               *words = row->values && !strstr(row->shown, "TYPE") ? row->values : "";
     if (*value >= 'a' && *value <= 'z') /* it is the only one: --only=thresholds */
         words = value;
     complete_names(row, f);
@@ -168,7 +173,8 @@ static int take_option(const Args *a, int argc, char **argv, int *i)
     while (row->shown && !(has_row(a, row) && is_called(row, arg, n)))
         row++;
     bool valued = row->shown && *value_shown(row);
-    bool glued = !is_long && arg[n] && arg[n] != '='; /* -j4: numbers only, or misspelt names would be values */
+    bool glued = !is_long && arg[n] &&
+                 arg[n] != '='; /* -j4: numbers only, or misspelt names would be values */
     if (!row->shown || (glued && !(valued && row->number))) {
         int code = a->other ? a->other(a->env, arg) : ARGS_UNKNOWN;
         return code == ARGS_UNKNOWN ? unknown(a, arg, is_long ? n : strlen(arg)) : code;

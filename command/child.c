@@ -39,7 +39,8 @@ void child_hold(void)
     for (int i = 0; i < N_ENDS; i++) {
         struct sigaction act = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
         /* What is ignored (nohup) stays so. */
-        if (sigaction(ends[i], NULL, &child.before[i]) == 0 && child.before[i].sa_handler != SIG_IGN)
+        if (sigaction(ends[i], NULL, &child.before[i]) == 0 &&
+            child.before[i].sa_handler != SIG_IGN)
             sigaction(ends[i], &act, NULL);
     }
 }
@@ -57,7 +58,8 @@ static void begin(bool group, const sigset_t *mask)
 {
     if (group) {
         setpgid(0, 0);
-        signal(SIGTTOU, SIG_IGN); /* it is in the background, whose messages a terminal may want to stop (stty tostop) */
+        signal(SIGTTOU, SIG_IGN); /* it is in the background, whose messages a terminal may want to
+                                     stop (stty tostop) */
     }
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     for (int i = 0; i < N_ENDS; i++)

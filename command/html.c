@@ -6,9 +6,11 @@
 
 static const char style[] =
     ":root{color-scheme:light dark;--paper:#fdfdfb;--ink:#1c2226;--dim:#5b666e;--line:#d8dcdf;"
-    "--card:#f3f4f2;--bar:#3f7fae;--mark:#0b3c5d;--shade:#0003;--good:#1b7340;--bad:#a3271f;--link:#0a5a8c}\n"
+    "--card:#f3f4f2;--bar:#3f7fae;--mark:#0b3c5d;--shade:#0003;--good:#1b7340;--bad:#a3271f;--link:"
+    "#0a5a8c}\n"
     "@media(prefers-color-scheme:dark){:root{--paper:#14181b;--ink:#e4e8ea;--dim:#98a4ab;"
-    "--line:#333c42;--card:#1d2327;--bar:#4d8fbf;--mark:#d5ebfa;--shade:#fff2;--good:#62c48b;--bad:#f08a80;"
+    "--line:#333c42;--card:#1d2327;--bar:#4d8fbf;--mark:#d5ebfa;--shade:#fff2;--good:#62c48b;--bad:"
+    "#f08a80;"
     "--link:#7cc0ee}}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0 auto;max-width:80rem;padding:1rem;background:var(--paper);color:var(--ink);"
@@ -20,7 +22,8 @@ static const char style[] =
     "section{margin:1.5rem 0;padding-top:1rem;border-top:1px solid var(--line)}\n"
     "pre{margin:.2rem 0;white-space:pre-wrap}code,pre,.tree{font:0.85rem/1.5 "
     "ui-monospace,monospace}\n"
-    /* A shade at an edge behind which there is more: what moves with the contents covers it at their ends. */
+    /* A shade at an edge behind which there is more: what moves with the contents covers it at
+       their ends. */
     ".scroll{overflow-x:auto;max-width:100%;background:"
     "linear-gradient(to right,var(--paper) 30%,transparent) local,"
     "linear-gradient(to left,var(--paper) 30%,transparent) 100% 0 local,"
@@ -32,9 +35,11 @@ static const char style[] =
     "white-space:nowrap;border-bottom:1px solid var(--line)}\n"
     "thead th{color:var(--dim);font-weight:500}tbody th{font-weight:600}"
     "th.n,td.n{text-align:right}\n"
-    /* Words may stand in several lines, numbers and names do not; on a narrow screen tables scroll. */
+    /* Words may stand in several lines, numbers and names do not; on a narrow screen
+     * tables scroll. */
     "td:not(.n){white-space:normal;min-width:min(9rem,40vw)}td .bar{min-width:4rem}\n"
-    "small{display:block;color:var(--dim);font:400 .8rem/1.35 system-ui,sans-serif;white-space:normal;"
+    "small{display:block;color:var(--dim);font:400 .8rem/1.35 "
+    "system-ui,sans-serif;white-space:normal;"
     "max-width:34rem;min-width:12rem}\n"
     ".bar{display:block;position:relative;width:10rem;height:.8rem;background:var(--card)}\n"
     ".bar i{position:absolute;top:0;bottom:0;left:0;background:var(--bar)}\n"
@@ -98,8 +103,8 @@ void html_para(Out *o, const char *fmt, ...)
     va_end(ap);
 }
 
-#define PAGE_HEAD \
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" \
+#define PAGE_HEAD                                                                                  \
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"                      \
     "<meta name=\"generator\" content=\"minifut\">\n"
 const OutputKind html_page = {.heads = {PAGE_HEAD}};
 

@@ -62,7 +62,8 @@ bool output_any_there(const Outputs *os)
 /* `-o FILE`, or FILE alone. */
 static void say_output(const Outputs *os, const Output *o)
 {
-    fprintf(stderr, "%s: %s%s%s", os->command, o->option ? o->option : "", o->option ? " " : "", o->path);
+    fprintf(stderr, "%s: %s%s%s", os->command, o->option ? o->option : "", o->option ? " " : "",
+            o->path);
 }
 
 /* Is it a file that the command reads? Then a message. */
@@ -76,7 +77,8 @@ static bool is_protected(const Outputs *os, const Output *o)
             continue;
         say_output(os, o);
         bool known = strcmp(p->path, o->path) == 0;
-        fprintf(stderr, " would overwrite %s%s%s; give another name\n", known ? "" : p->path, known ? "" : ", ", p->what);
+        fprintf(stderr, " would overwrite %s%s%s; give another name\n", known ? "" : p->path,
+                known ? "" : ", ", p->what);
         return true;
     }
     return false;
@@ -97,7 +99,8 @@ static bool same_new_file(const char *a, const char *b)
 {
     struct stat in_a, in_b;
     const char *name_a = name_in_folder(a, &in_a), *name_b = name_in_folder(b, &in_b);
-    return name_a && name_b && strcmp(name_a, name_b) == 0 && in_a.st_dev == in_b.st_dev && in_a.st_ino == in_b.st_ino;
+    return name_a && name_b && strcmp(name_a, name_b) == 0 && in_a.st_dev == in_b.st_dev &&
+           in_a.st_ino == in_b.st_ino;
 }
 
 /* Are both written to one file? Then a message. */
@@ -110,7 +113,8 @@ static bool collides(const Outputs *os, const Output *a, const Output *b)
                               : stat(a->path, &st) == 0 || !same_new_file(a->path, b->path))
         return false;
     say_output(os, b);
-    fprintf(stderr, " would overwrite what %s writes to %s; give another name\n", a->option ? a->option : "it", a->path);
+    fprintf(stderr, " would overwrite what %s writes to %s; give another name\n",
+            a->option ? a->option : "it", a->path);
     return true;
 }
 
@@ -140,7 +144,9 @@ static int check_owner(const Outputs *os, const Output *o)
     struct stat st;
     if (os->force || !is_file(o->path, &st) || st.st_size == 0 || is_ours(o))
         return 0;
-    fprintf(stderr, "%s: %s is there and was not made by minifut: give another name, or --force to write over it\n",
+    fprintf(stderr,
+            "%s: %s is there and was not made by minifut: give another name, or --force to write "
+            "over it\n",
             os->command, o->path);
     return EXIT_USER;
 }

@@ -39,8 +39,9 @@
  * All other conversions are casts; to bool is x != 0.
  * Constants: MF_INF_F32 MF_NAN_F32 MF_INF_F64 MF_NAN_F64.
  *
- * f64 is there when the device has it (MF_HAS_F64). MF_WITHOUT_SMALL (integers of 8 and 16 bits), MF_WITHOUT_F32 and
- * MF_WITHOUT_F64 leave the functions of these types away, which the OpenCL compiler need not read then. */
+ * f64 is there when the device has it (MF_HAS_F64). MF_WITHOUT_SMALL (integers of 8 and 16 bits),
+ * MF_WITHOUT_F32 and MF_WITHOUT_F64 leave the functions of these types away, which the OpenCL
+ * compiler need not read then. */
 #ifndef COMMON_SCALAR_H
 #define COMMON_SCALAR_H
 
@@ -554,9 +555,9 @@ MF_FN mf_f32 mf_from_bits_u32(mf_u32 x)
 }
 #endif
 
-/* exp and log without branches, tables and calls, so that a compiler makes vectors of loops with them:
- * drivers of CPUs have them as functions that stay calls. They err by less than one unit in the last
- * place. */
+/* exp and log without branches, tables and calls, so that a compiler makes vectors of loops with
+ * them: drivers of CPUs have them as functions that stay calls. They err by less than one unit in
+ * the last place. */
 #if defined(MF_STRAIGHT_MATH) || !defined(__OPENCL_VERSION__)
 #ifdef __OPENCL_VERSION__
 #define mf_straight_exp mf_exp_f32
@@ -578,9 +579,9 @@ MF_FN mf_f32 mf_straight_exp(mf_f32 x)
     mf_f32 shifted = y * 1.44269504f + big, n = shifted - big;
     mf_i32 k = (mf_i32)(mf_to_bits_f32(shifted) - mf_to_bits_f32(big)), k1 = k >> 1;
     mf_f32 r = y - n * 0.693145752f - n * 1.42860677e-6f;
-    mf_f32 q =
-        0.5f + r * (0.166666657f +
-                    r * (0.0416662805f + r * (0.0083335042f + r * (0.00139457535f + r * 0.000197892659f))));
+    mf_f32 q = 0.5f + r * (0.166666657f +
+                           r * (0.0416662805f +
+                                r * (0.0083335042f + r * (0.00139457535f + r * 0.000197892659f))));
     mf_f32 e = (1.0f + (r + r * r * q)) * mf_exp2_whole(k1) * mf_exp2_whole(k - k1);
     return x != x ? x : e;
 }
@@ -643,10 +644,10 @@ MF_FN mf_f64 mf_from_bits_u64(mf_u64 x)
 
 #ifndef __OPENCL_VERSION__
 #include "common/policy.h"
-/* What the parallelism of a version counts in a comparison with its threshold, when there is `work` in
- * all. If it fills a device it counts in full. Below, what is not exploited is time: each work-item
- * makes work / par steps, of which RT_LAUNCH_STEPS take about as long as the launches that the next
- * version has more. 0 < par: at least 1, at most par. */
+/* What the parallelism of a version counts in a comparison with its threshold, when there is `work`
+ * in all. If it fills a device it counts in full. Below, what is not exploited is time: each
+ * work-item makes work / par steps, of which RT_LAUNCH_STEPS take about as long as the launches
+ * that the next version has more. 0 < par: at least 1, at most par. */
 MF_FN mf_i64 mf_par_in_effect(mf_i64 par, mf_i64 work)
 {
     if (par <= 0 || par >= RT_FULL_DEVICE || work <= par)

@@ -275,9 +275,11 @@ RT_API FILE *rt_file_open(const char *path, bool pipe, const char **wrong)
     struct stat st = {0};
     /* A pipe that is wanted is waited for; others, and devices, are not touched. */
     bool there = stat(path, &st) == 0, wait = there && pipe && S_ISFIFO(st.st_mode);
-    int fd = there && !wait && !S_ISREG(st.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC | (wait ? 0 : O_NONBLOCK));
+    int fd = there && !wait && !S_ISREG(st.st_mode)
+                 ? -1
+                 : open(path, O_RDONLY | O_CLOEXEC | (wait ? 0 : O_NONBLOCK));
     FILE *f = NULL;
-    *wrong = there && S_ISDIR(st.st_mode)              ? strerror(EISDIR)
+    *wrong = there && S_ISDIR(st.st_mode)             ? strerror(EISDIR)
              : there && !wait && !S_ISREG(st.st_mode) ? "it is no regular file"
                                                       : NULL;
     if (fd >= 0 && !(fstat(fd, &st) == 0 && (wait || S_ISREG(st.st_mode))))

@@ -102,7 +102,7 @@ typedef struct {
     int io_error;       /* errno of a failed read, or 0 */
     /* Public: NULL, or asked now and then: true ends reading with an error. */
     bool (*stopped)(void);
-    char error[512];    /* of the last failed call, with position */
+    char error[512]; /* of the last failed call, with position */
 } rt_reader;
 
 /* Reads values from an open file (not closed by rt_reader_close). */
@@ -116,17 +116,17 @@ RT_API bool rt_reader_close(rt_reader *r);
 
 /* Reads the next value, text or binary, as an array of `prim` with `rank` dimensions. Untyped
  * literals (16, 1.5, 1e3) take that type: an integer literal is accepted for a
- * float, not the other way; integers wrap around (255i8 is -1i8). A literal with another type's suffix, another rank or ragged rows is an
- * error. False: r->error says what and where ("standard input:3:7: expected ..., got ..."), *v is
- * empty. */
+ * float, not the other way; integers wrap around (255i8 is -1i8). A literal with another type's
+ * suffix, another rank or ragged rows is an error. False: r->error says what and where ("standard
+ * input:3:7: expected ..., got ..."), *v is empty. */
 RT_API bool rt_read_value(rt_reader *r, rt_prim prim, int rank, rt_hvalue *v);
 /* Reads the next value, whatever its type: untyped integers are i32 (i64 when they do not fit any
  * more), untyped decimals f64. The first element decides an array's type. */
 RT_API bool rt_read_any(rt_reader *r, rt_hvalue *v);
 /* True when only white space and comments are left. */
 RT_API bool rt_reader_at_end(rt_reader *r);
-/* A scalar from text such as "-5", "1.5f32": false when it is not exactly one literal of that type, which
- * it fits. */
+/* A scalar from text such as "-5", "1.5f32": false when it is not exactly one literal of that type,
+ * which it fits. */
 RT_API bool rt_parse_scalar(const char *text, rt_prim prim, rt_scalar *out);
 
 /* --- Writing --- */
@@ -142,8 +142,8 @@ enum { RT_HEAD = 7 };
 RT_API void rt_binary_head(rt_prim prim, int rank, char head[RT_HEAD]);
 /* The binary form. */
 RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v);
-/* Opens a file of data to read: a regular one, since a device may have no end and a pipe no writer; `pipe`: or a pipe. NULL and
- * *wrong, which is not to be freed, if it cannot be. */
+/* Opens a file of data to read: a regular one, since a device may have no end and a pipe no writer;
+ * `pipe`: or a pipe. NULL and *wrong, which is not to be freed, if it cannot be. */
 RT_API FILE *rt_file_open(const char *path, bool pipe, const char **wrong);
 /* Closes a file that was written to. False and errno if not all of it could be written: now, or
  * earlier. */

@@ -326,7 +326,8 @@ static bool rt_parse_number(const char *s, rt_literal *l)
         (void)strtod(l->text, &end);
         return *end == '\0' && strspn(first, "._") != strlen(first);
     }
-    return rt_parse_digits(digits + (l->hex || l->binary ? 2 : 0), l->hex ? 16 : l->binary ? 2 : 10, l);
+    int base = l->hex ? 16 : l->binary ? 2 : 10;
+    return rt_parse_digits(digits + (base == 10 ? 0 : 2), base, l);
 }
 
 /* f32.nan, f64.inf, ... without their sign. */
@@ -364,7 +365,7 @@ static bool rt_parse_literal(const char *token, rt_literal *l)
     return rt_parse_number(s, l);
 }
 
-/* Does the literal's number fit the integer type? Unsigned hexadecimal ones may give all the bits. */
+/* Does the literal's number fit the integer type? Unsigned hexadecimal ones may be all bits. */
 static bool rt_int_fits(const rt_literal *l, rt_prim p)
 {
     int bits = rt_prim_size(p) * 8;
@@ -373,12 +374,10 @@ static bool rt_int_fits(const rt_literal *l, rt_prim p)
         return false;
     if (!rt_prim_is_signed(p))
         return l->negative ? l->magnitude == 0 : l->magnitude <= all;
-    if (l->negative)
-        return l->magnitude <= (all >> 1) + 1;
-    return l->magnitude <= (l->hex ? all : all >> 1);
+    return l->magnitude <= (l->negative ? (all >> 1) + 1 : l->hex ? all : all >> 1);
 }
 
-/* The literal as a scalar of type p; false and a reason when it is not one. Integers wrap around, as in Futhark: 255i8 is -1i8. */
+/* The literal as a scalar of type p; false and a reason if it is none. 255i8 is -1i8. */
 static bool rt_literal_as(const rt_literal *l, rt_prim p, rt_scalar *out, char *why, size_t n)
 {
     const char *kind = l->is_bool ? "a bool" : l->is_float ? "a decimal number" : "an integer";
@@ -591,7 +590,8 @@ static bool rt_add_empty(rt_building *b, int d, rt_prim p, int rank, const int64
     if (d + rank > RT_MAX_RANK)
         return rt_read_error(b->r, "more than %d dimensions", RT_MAX_RANK);
     if ((b->prim_known && p != b->prim) || (b->rank_known && d + rank != b->rank) || rows) {
-        rt_type_name(b->prim_known ? b->prim : p, b->rank_known ? b->rank - d : rank + rows, want, sizeof want);
+        rt_type_name(b->prim_known ? b->prim : p, b->rank_known ? b->rank - d : rank + rows, want,
+                     sizeof want);
         rt_type_name(p, rank, got, sizeof got);
         return rt_read_error(b->r, "expected %s, got an empty %s", want, got);
     }
@@ -694,8 +694,7 @@ static bool rt_read_text_value(rt_building *b)
     return rt_read_element(b);
 }
 
-/* The elements of a binary array. Room is made as data arrives, so that a wrong header of a short
- * file does not reserve much. */
+/* The elements of a binary array. Room is made as data arrives: headers may be wrong. */
 static bool rt_read_binary_data(rt_building *b, int64_t bytes)
 {
     while ((int64_t)b->n < bytes) {

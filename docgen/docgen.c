@@ -11,7 +11,8 @@
 static const char usage[] = "usage: minifut doc [-o FILE] [--html FILE] [--force] prog.sf\n"
                             "       minifut doc [-o FILE] [--html FILE] [--force] --prelude\n"
                             "\n"
-                            "Documentation of a program, or of what every program has: what is defined, with types and what the comments\n"
+                            "Documentation of a program, or of what every program has: what is "
+                            "defined, with types and what the comments\n"
                             "`-- |` say, as Markdown.\n";
 
 static const OutputKind markdown_page = {.heads = {PAGE_MARK}};
@@ -64,17 +65,19 @@ static int write_pages(const Command *c, Arena *a, const Page *p)
 int doc_main(int argc, char **argv)
 {
     Command c = {0};
-    const ArgRow rows[] = {{"-o FILE", "writes it there (default: standard output)", .text = &c.output},
-                           {"--html FILE", "as a page for browsers", .text = &c.html},
-                           {"--prelude", "of what every program has", .flag = &c.prelude},
-                           {"--force", "writes over files that minifut doc did not make", .flag = &c.force},
-                           {0}};
+    const ArgRow rows[] = {
+        {"-o FILE", "writes it there (default: standard output)", .text = &c.output},
+        {"--html FILE", "as a page for browsers", .text = &c.html},
+        {"--prelude", "of what every program has", .flag = &c.prelude},
+        {"--force", "writes over files that minifut doc did not make", .flag = &c.force},
+        {0}};
     const Args args = {"minifut doc", usage, rows, 0, &c, NULL, take_program, "sf"};
     int code = args_read(&args, argc, argv);
     if (code >= 0)
         return code;
     if (!c.file == !c.prelude)
-        return args_wrong(&args, c.file ? "--prelude is a page by itself: without a program" : "which program?");
+        return args_wrong(&args, c.file ? "--prelude is a page by itself: without a program"
+                                        : "which program?");
     Arena *a = arena_new();
     Page p = {0};
     if (c.prelude) {

@@ -37,7 +37,8 @@ typedef struct {
 /* --- page.c --- */
 
 Page page_of_program(Arena *a, const Ast *ast);
-/* Adds what is declared and not local, each to the section that its place in the text is in (`-- # TITLE`). */
+/* Adds what is declared and not local, each to the section that its place in the text is in (`-- #
+ * TITLE`). */
 void page_add_decls(Arena *a, Page *p, const File *f);
 /* The section of that title, a new one at the end if there is none. */
 Section *page_section(Arena *a, Page *p, const char *title);
@@ -45,7 +46,8 @@ Section *page_section(Arena *a, Page *p, const char *title);
 const char *item_name(const char *name);
 const char *item_operand(Arena *a, const char *name);
 
-/* What is said of an item of a table: a sentence, an expression and what it gives; "" where there is none. */
+/* What is said of an item of a table: a sentence, an expression and what it gives; "" where there
+ * is none. */
 typedef struct {
     const char *words, *expression, *gives;
 } ItemExample;

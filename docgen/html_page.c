@@ -1,4 +1,5 @@
-/* A page for browsers. Of the Markdown in comments paragraphs, lists of one level, code and examples are known; the rest is text. */
+/* A page for browsers. Of the Markdown in comments paragraphs, lists of one level, code and
+ * examples are known; the rest is text. */
 #include "docgen/docgen.h"
 
 #include "command/html.h"
@@ -25,7 +26,8 @@ static const char *between(const char *text, size_t n, const char *open, char cl
     return end ? text + skip : NULL;
 }
 
-/* `code` at the text, or a link, whose target is another page's that may not be there: its words. How long it is; 0: neither. */
+/* `code` at the text, or a link, whose target is another page's that may not be there: its words.
+ * How long it is; 0: neither. */
 static size_t put_marked(Out *o, Arena *a, const char *text, size_t n)
 {
     size_t inside, target;
@@ -73,7 +75,8 @@ static void put_so_far(Comment *c)
 
 static void leave(Comment *c)
 {
-    static const char *const ends[] = {"", "</p>\n", "</li></ul>\n", "</pre>\n", "</pre>\n", "</pre>\n"};
+    static const char *const ends[] = {"",         "</p>\n",   "</li></ul>\n",
+                                       "</pre>\n", "</pre>\n", "</pre>\n"};
     put_so_far(c);
     out_puts(c->o, ends[c->in]);
 }

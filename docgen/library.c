@@ -1,5 +1,6 @@
-/* The page of what the language provides: the rows of builtins.def, the definitions of prelude.sf, and the members of scalars' modules by the
- * types of modules in prelude_modules.sf. Sections are those of the first two, joined by their titles. */
+/* The page of what the language provides: the rows of builtins.def, the definitions of prelude.sf,
+ * and the members of scalars' modules by the types of modules in prelude_modules.sf. Sections are
+ * those of the first two, joined by their titles. */
 #include "docgen/docgen.h"
 
 #include "base/intern.h"
@@ -7,29 +8,36 @@
 #include <string.h>
 
 static const char title[] = "The library";
-static const char about[] =
-    "What every program has without an import, each with its type, what it does, and an expression with what it gives.\n"
-    "This page is made from the compiler's own tables (`minifut doc --prelude`); its examples are run by the tests.\n"
-    "\n"
-    "In types, `num` stands for any one type of numbers, `int` for one of integers, `bits` for these or `bool`, `prim` for\n"
-    "any scalar type, `eq` for what can be compared: no functions. `*` is said of [what is consumed, and of fresh\n"
-    "results](language.md#in-place-updates-and-consumption), `?[k].` of a size that the function makes up.\n"
-    "[language.md](language.md#what-is-provided) has an overview.";
+static const char about[] = "What every program has without an import, each with its type, what it "
+                            "does, and an expression with what it gives.\n"
+                            "This page is made from the compiler's own tables (`minifut doc "
+                            "--prelude`); its examples are run by the tests.\n"
+                            "\n"
+                            "In types, `num` stands for any one type of numbers, `int` for one of "
+                            "integers, `bits` for these or `bool`, `prim` for\n"
+                            "any scalar type, `eq` for what can be compared: no functions. `*` is "
+                            "said of [what is consumed, and of fresh\n"
+                            "results](language.md#in-place-updates-and-consumption), `?[k].` of a "
+                            "size that the function makes up.\n"
+                            "[language.md](language.md#what-is-provided) has an overview.";
 static const char about_numbers[] =
-    "The scalar types are modules, too: `f32.sqrt`, `i64.max`. Their members stand here by the types of modules that have them; `t`\n"
-    "is the scalar type. All have `t`, the conversions `T.i8` ... `T.f64` and `T.bool`, and the operators above (`f32.+`).";
+    "The scalar types are modules, too: `f32.sqrt`, `i64.max`. Their members stand here by the "
+    "types of modules that have them; `t`\n"
+    "is the scalar type. All have `t`, the conversions `T.i8` ... `T.f64` and `T.bool`, and the "
+    "operators above (`f32.+`).";
 
 #define TYPE(TAG, T, text, ...) "`" text "`, "
 
-/* The types of modules, for which modules they are (behind the last one a comma, too), what else they have, and with which of
- * them the examples are. */
+/* The types of modules, for which modules they are (behind the last one a comma, too), what else
+ * they have, and with which of them the examples are. */
 static const struct {
     const char *type, *modules, *more, *like;
 } kinds[] = {
     {"numeric", RT_NUMBERS(TYPE, ), "", "i32"},
     {"integral", RT_INTS(TYPE, ), "; all of `numeric`, and", "i32"},
     {"real", RT_FLOATS(TYPE, ), "; all of `numeric`, and", "f32"},
-    {"float", RT_FLOATS(TYPE, ), "; all of `real`, `num_bits`, `get_bit` and `set_bit` as above, and", "f32"},
+    {"float", RT_FLOATS(TYPE, ),
+     "; all of `real`, `num_bits`, `get_bit` and `set_bit` as above, and", "f32"},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -39,7 +47,7 @@ typedef struct {
     Page *page;
     Section *section; /* that gets more rows */
     const char *module;
-    Names said;       /* members that are in a table */
+    Names said; /* members that are in a table */
     BuiltinId last;
 } Library;
 
@@ -81,7 +89,9 @@ static bool is_said(const Library *l, const char *name)
 static void add_row(Library *l, const char *name, const char *type)
 {
     Item *item = NEW(l->a, Item);
-    *item = (Item){.name = name, .head = type, .doc = fe_builtin_doc(arena_printf(l->a, "%s.%s", l->module, name))};
+    *item = (Item){.name = name,
+                   .head = type,
+                   .doc = fe_builtin_doc(arena_printf(l->a, "%s.%s", l->module, name))};
     if (is_said(l, name))
         return;
     vec_push(l->a, &l->said, name);
@@ -119,7 +129,8 @@ static void add_numbers(Library *l)
         int n = (int)strlen(kinds[k].modules) - 2;
         Section s = {.title = arena_printf(l->a, "`%s`", kinds[k].type),
                      .doc = arena_printf(l->a, "Of %.*s%s:", n, kinds[k].modules, kinds[k].more),
-                     .table = true, .below = true};
+                     .table = true,
+                     .below = true};
         vec_push(l->a, &l->page->sections, s);
         l->section = &vec_last(&l->page->sections);
         l->module = kinds[k].like;
@@ -132,7 +143,10 @@ static void add_numbers(Library *l)
             add_row(l, specs->at[i]->name, out_keep(&type, l->a));
         }
     }
-    Section s = {.title = "Others", .doc = "Of types of floats, but of no type of modules:", .table = true, .below = true};
+    Section s = {.title = "Others",
+                 .doc = "Of types of floats, but of no type of modules:",
+                 .table = true,
+                 .below = true};
     vec_push(l->a, &l->page->sections, s);
     l->section = &vec_last(&l->page->sections);
     fe_builtins(l->module, add_other, l);

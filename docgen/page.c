@@ -1,6 +1,7 @@
-/* What a page about a program has: its declarations but the local ones, with the types that were found, those in modules below
- * them. What a module has that is seen by a type or made by an application is asked of the checker; so is nothing of a parametric
- * one, which has only what is written. */
+/* What a page about a program has: its declarations but the local ones, with the types that were
+ * found, those in modules below them. What a module has that is seen by a type or made by an
+ * application is asked of the checker; so is nothing of a parametric one, which has only what is
+ * written. */
 #include "docgen/docgen.h"
 
 #include <ctype.h>
@@ -38,8 +39,8 @@ ItemExample item_example(Arena *a, const Item *item)
         return (ItemExample){doc, "", ""};
     const char *expression = example + sizeof mark - 1;
     size_t n = strcspn(expression, "\n");
-    return (ItemExample){arena_strndup(a, doc, (size_t)(example - doc)), arena_strndup(a, expression, n),
-                         expression[n] ? expression + n + 1 : ""};
+    return (ItemExample){arena_strndup(a, doc, (size_t)(example - doc)),
+                         arena_strndup(a, expression, n), expression[n] ? expression + n + 1 : ""};
 }
 
 /* --- Items ---------------------------------------------------------------------------------- */
@@ -171,7 +172,8 @@ static void add_decl(Arena *a, Items *items, const Decl *d)
 /* --- Sections -------------------------------------------------------------------------------- */
 
 /* The title that the last line `-- # TITLE` before the offset gives; goes on from *at. */
-static const char *title_before(Arena *a, const File *f, size_t offset, size_t *at, const char *title)
+static const char *title_before(Arena *a, const File *f, size_t offset, size_t *at,
+                                const char *title)
 {
     static const char mark[] = "-- # ";
     while (*at < offset && *at < f->n) {
@@ -200,7 +202,8 @@ void page_add_decls(Arena *a, Page *p, const File *f)
     }
 }
 
-/* The comment that begins the file and has an empty line behind it is the file's; NULL: there is none. */
+/* The comment that begins the file and has an empty line behind it is the file's; NULL: there is
+ * none. */
 static const char *doc_of_file(Arena *a, const File *f)
 {
     const char *line = f->text + strspn(f->text, " \t\r\n");

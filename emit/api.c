@@ -1,5 +1,5 @@
-/* Types and entries as functions of Futhark's C API (its user's guide, "C API Reference", as of 0.25.33): names, declarations,
- * and what each calls of runtime/shells/library.h. */
+/* Types and entries as functions of Futhark's C API (its user's guide, "C API Reference", as of
+ * 0.25.33): names, declarations, and what each calls of runtime/shells/library.h. */
 #include "emit/emit_parts.h"
 
 #include "base/intern.h"
@@ -55,7 +55,8 @@ static const char *type_c(PrimType t)
 static const char *out_c(const Api *api, int type)
 {
     const BType *t = &api->b->types.at[type];
-    return t->kind == BT_PRIM ? text(api, "%s *", type_c(t->prim)) : text(api, "struct futhark_%s **", short_name(api, type));
+    return t->kind == BT_PRIM ? text(api, "%s *", type_c(t->prim))
+                              : text(api, "struct futhark_%s **", short_name(api, type));
 }
 
 static const char *in_c(const Api *api, int type)
@@ -82,11 +83,14 @@ static const char *list_c(const Api *api, const char *name, int n)
 
 /* --- Functions ------------------------------------------------------------------------------- */
 
-/* A function `futhark_OP_TYPE`, which returns what the words in front say and has these parameters behind the context. */
-static ApiFn function(const Api *api, const char *returns, const char *op, const char *type, const char *params, const char *body)
+/* A function `futhark_OP_TYPE`, which returns what the words in front say and has these parameters
+ * behind the context. */
+static ApiFn function(const Api *api, const char *returns, const char *op, const char *type,
+                      const char *params, const char *body)
 {
     const char *name = text(api, "futhark_%s_%s", op, type);
-    return (ApiFn){name, text(api, "%s%s(struct futhark_context *ctx%s)", returns, name, params), body};
+    return (ApiFn){name, text(api, "%s%s(struct futhark_context *ctx%s)", returns, name, params),
+                   body};
 }
 
 static const char *does(const Api *api, const char *op, const char *args)
@@ -103,22 +107,26 @@ static void array_functions(const Api *api, ApiType *x)
 {
     const BType *t = &api->b->types.at[x->type];
     const char *c = x->c_name, *e = type_c(t->prim), *name = short_name(api, x->type);
-    const char *dims = numbered(api, "int64_t", "dim", t->rank), *index = numbered(api, "int64_t", "i", t->rank);
+    const char *dims = numbered(api, "int64_t", "dim", t->rank),
+               *index = numbered(api, "int64_t", "i", t->rank);
     const char *returns = text(api, "struct %s *", c), *arr = text(api, ", struct %s *arr", c);
     const char *at = list_c(api, "dim", t->rank);
-    x->ops[OP_API_NEW] =
-        function(api, returns, "new", name, text(api, ", const %s *data%s", e, dims),
-                 makes(api, "new_array", text(api, ".type = %d, .from = data, .at = %s", x->type, at)));
-    x->ops[OP_API_NEW_RAW] = function(api, returns, "new_raw", name, text(api, ", cl_mem data%s", dims),
-                                      makes(api, "new_raw", text(api, ".type = %d, .from = data, .at = %s", x->type, at)));
-    x->ops[OP_API_FREE] = function(api, "int ", "free", name, arr, does(api, "free", ".obj = (rt_obj *)arr"));
+    x->ops[OP_API_NEW] = function(
+        api, returns, "new", name, text(api, ", const %s *data%s", e, dims),
+        makes(api, "new_array", text(api, ".type = %d, .from = data, .at = %s", x->type, at)));
+    x->ops[OP_API_NEW_RAW] = function(
+        api, returns, "new_raw", name, text(api, ", cl_mem data%s", dims),
+        makes(api, "new_raw", text(api, ".type = %d, .from = data, .at = %s", x->type, at)));
+    x->ops[OP_API_FREE] =
+        function(api, "int ", "free", name, arr, does(api, "free", ".obj = (rt_obj *)arr"));
     x->ops[OP_API_VALUES] = function(api, "int ", "values", name, text(api, "%s, %s *data", arr, e),
                                      does(api, "values", ".obj = (rt_obj *)arr, .to = data"));
-    x->ops[OP_API_VALUES_RAW] =
-        function(api, "cl_mem ", "values_raw", name, arr, "return rt_lib_raw(ctx, (const rt_obj *)arr);\n");
+    x->ops[OP_API_VALUES_RAW] = function(api, "cl_mem ", "values_raw", name, arr,
+                                         "return rt_lib_raw(ctx, (const rt_obj *)arr);\n");
     x->ops[OP_API_INDEX] = function(
         api, "int ", "index", name, text(api, ", %s *out%s%s", e, arr, index),
-        does(api, "index", text(api, ".obj = (rt_obj *)arr, .to = out, .at = %s", list_c(api, "i", t->rank))));
+        does(api, "index",
+             text(api, ".obj = (rt_obj *)arr, .to = out, .at = %s", list_c(api, "i", t->rank))));
     x->ops[OP_API_SHAPE] = function(api, "const int64_t *", "shape", name, arr,
                                     "(void)ctx;\nreturn rt_lib_shape((const rt_obj *)arr);\n");
 }
@@ -126,7 +134,8 @@ static void array_functions(const Api *api, ApiType *x)
 /* A field as a parameter: `0` is `v0`, `name` is `f_name`. */
 static const char *field_param(const Api *api, const char *field)
 {
-    return text(api, isdigit((unsigned char)*field) ? "v%s" : "f_%s", api_member_name(api->cx, field));
+    return text(api, isdigit((unsigned char)*field) ? "v%s" : "f_%s",
+                api_member_name(api->cx, field));
 }
 
 /* A parameter as an rt_lib_part. */
@@ -134,7 +143,8 @@ static const char *part_c(const Api *api, int type, const char *param)
 {
     const BType *t = &api->b->types.at[type];
     const char *member = rt_member_c(t->prim);
-    return t->kind == BT_PRIM ? text(api, "{.scalar.%s = %s}", member, param) : text(api, "{.obj = %s}", param);
+    return t->kind == BT_PRIM ? text(api, "{.scalar.%s = %s}", member, param)
+                              : text(api, "{.obj = %s}", param);
 }
 
 /* Fields by name, those of tuples by number: the order of parameters. */
@@ -163,15 +173,17 @@ static ApiFn from_fields(const Api *api, const ApiType *x, const char *called, c
     const char *params = text(api, ", struct %s **out", x->c_name), *parts = "";
     for (int i = 0; i < x->order.n; i++) {
         int k = x->order.at[i];
-        params = text(api, "%s, %s%s", params, in_c(api, t->fields.at[k]), field_param(api, t->field_names.at[k]));
+        params = text(api, "%s, %s%s", params, in_c(api, t->fields.at[k]),
+                      field_param(api, t->field_names.at[k]));
     }
     for (int k = 0; k < t->fields.n; k++) /* as the runtime has them */
         parts = text(api, "%s%s%s", parts, k ? ", " : "",
                      part_c(api, t->fields.at[k], field_param(api, t->field_names.at[k])));
     if (t->fields.n)
         parts = text(api, ", .parts = (const rt_lib_part[]){%s}", parts);
-    return function(api, "int ", called, short_name(api, x->type), params,
-                    does(api, op, text(api, ".type = %d%s, .out = (void *const[]){out}", x->type, parts)));
+    return function(
+        api, "int ", called, short_name(api, x->type), params,
+        does(api, op, text(api, ".type = %d%s, .out = (void *const[]){out}", x->type, parts)));
 }
 
 static void field_functions(const Api *api, ApiType *x)
@@ -181,9 +193,12 @@ static void field_functions(const Api *api, ApiType *x)
     x->order = field_order(api, t);
     for (int k = 0; k < t->fields.n; k++) {
         const char *type = text(api, "%s_%s", name, api_member_name(api->cx, t->field_names.at[k]));
-        const char *params = text(api, ", %sout, const struct %s *obj", out_c(api, t->fields.at[k]), x->c_name);
-        ApiFn f = function(api, "int ", "project", type, params,
-                           does(api, "project", text(api, ".type = %d, .obj = (rt_obj *)obj, .out = (void *const[]){out}", k)));
+        const char *params =
+            text(api, ", %sout, const struct %s *obj", out_c(api, t->fields.at[k]), x->c_name);
+        ApiFn f = function(
+            api, "int ", "project", type, params,
+            does(api, "project",
+                 text(api, ".type = %d, .obj = (rt_obj *)obj, .out = (void *const[]){out}", k)));
         vec_push(api->cx->perm, &x->project, f);
     }
 }
@@ -200,23 +215,28 @@ static void elements_functions(const Api *api, ApiType *x)
         return;
     const char *index = numbered(api, "int64_t", "i", t->rank), *at = list_c(api, "i", t->rank);
     const char *elem = text(api, "struct futhark_%s *", short_name(api, t->elem));
-    x->ops[OP_API_INDEX] =
-        function(api, "int ", "index", name, text(api, ", %s*out, %s%s", elem, arr, index),
-                 does(api, "index_record", text(api, ".obj = (rt_obj *)arr, .at = %s, .out = (void *const[]){out}", at)));
-    x->ops[OP_API_SET] = function(api, "int ", "set", name, text(api, ", %s, const %selem%s", arr, elem, index),
-                                  does(api, "set_record", text(api, ".obj = (rt_obj *)arr, .from = elem, .at = %s", at)));
+    x->ops[OP_API_INDEX] = function(
+        api, "int ", "index", name, text(api, ", %s*out, %s%s", elem, arr, index),
+        does(api, "index_record",
+             text(api, ".obj = (rt_obj *)arr, .at = %s, .out = (void *const[]){out}", at)));
+    x->ops[OP_API_SET] = function(
+        api, "int ", "set", name, text(api, ", %s, const %selem%s", arr, elem, index),
+        does(api, "set_record", text(api, ".obj = (rt_obj *)arr, .from = elem, .at = %s", at)));
     x->ops[OP_API_NEW] =
         function(api, "int ", "new", name,
-                 text(api, ", struct %s **out, %s*elems%s", x->c_name, elem, numbered(api, "int64_t", "dim", t->rank)),
-                 does(api, "new_records", text(api, ".type = %d, .from = elems, .at = %s, .out = (void *const[]){out}", x->type,
-                                               list_c(api, "dim", t->rank))));
+                 text(api, ", struct %s **out, %s*elems%s", x->c_name, elem,
+                      numbered(api, "int64_t", "dim", t->rank)),
+                 does(api, "new_records",
+                      text(api, ".type = %d, .from = elems, .at = %s, .out = (void *const[]){out}",
+                           x->type, list_c(api, "dim", t->rank))));
 }
 
 /* What variant k holds, as parameters of its own functions. */
 static void variant_functions(const Api *api, ApiType *x, int k)
 {
     const BVariant *v = &api->b->types.at[x->type].variants.at[k];
-    const char *name = text(api, "%s_%s", short_name(api, x->type), api_member_name(api->cx, v->name));
+    const char *name =
+        text(api, "%s_%s", short_name(api, x->type), api_member_name(api->cx, v->name));
     const char *takes = "", *gives = "", *parts = "", *outs = "";
     for (int i = 0; i < v->types.n; i++) {
         const char *param = text(api, "v%d", i), *comma = i ? ", " : "";
@@ -233,8 +253,10 @@ static void variant_functions(const Api *api, ApiType *x, int k)
     ApiVariant f = {
         function(api, "int ", "new", name, text(api, ", struct %s **out%s", x->c_name, takes),
                  does(api, "construct",
-                      text(api, ".type = %d, %s%s, .out = (void *const[]){out}", x->type, which, parts))),
-        function(api, "int ", "destruct", name, text(api, "%s, const struct %s *obj", gives, x->c_name),
+                      text(api, ".type = %d, %s%s, .out = (void *const[]){out}", x->type, which,
+                           parts))),
+        function(api, "int ", "destruct", name,
+                 text(api, "%s, const struct %s *obj", gives, x->c_name),
                  does(api, "destruct", text(api, ".obj = (rt_obj *)obj, %s%s", which, outs)))};
     vec_push(api->cx->perm, &x->variants, f);
 }
@@ -243,21 +265,23 @@ static void sum_functions(const Api *api, ApiType *x)
 {
     for (int k = 0; k < api->b->types.at[x->type].variants.n; k++)
         variant_functions(api, x, k);
-    x->ops[OP_API_VARIANT] =
-        function(api, "int ", "variant", short_name(api, x->type), text(api, ", const struct %s *v", x->c_name),
-                 "(void)ctx;\nreturn rt_lib_variant((const rt_obj *)v);\n");
+    x->ops[OP_API_VARIANT] = function(api, "int ", "variant", short_name(api, x->type),
+                                      text(api, ", const struct %s *v", x->c_name),
+                                      "(void)ctx;\nreturn rt_lib_variant((const rt_obj *)v);\n");
 }
 
 static void opaque_functions(const Api *api, ApiType *x)
 {
     const BType *t = &api->b->types.at[x->type];
     const char *c = x->c_name, *name = short_name(api, x->type);
-    x->ops[OP_API_FREE] =
-        function(api, "int ", "free", name, text(api, ", struct %s *obj", c), does(api, "free", ".obj = (rt_obj *)obj"));
-    x->ops[OP_API_STORE] = function(api, "int ", "store", name, text(api, ", const struct %s *obj, void **p, size_t *n", c),
+    x->ops[OP_API_FREE] = function(api, "int ", "free", name, text(api, ", struct %s *obj", c),
+                                   does(api, "free", ".obj = (rt_obj *)obj"));
+    x->ops[OP_API_STORE] = function(api, "int ", "store", name,
+                                    text(api, ", const struct %s *obj, void **p, size_t *n", c),
                                     does(api, "store", ".obj = (rt_obj *)obj, .to = p, .size = n"));
-    x->ops[OP_API_RESTORE] = function(api, text(api, "struct %s *", c), "restore", name, ", const void *p",
-                                      makes(api, "restore", text(api, ".type = %d, .from = p", x->type)));
+    x->ops[OP_API_RESTORE] =
+        function(api, text(api, "struct %s *", c), "restore", name, ", const void *p",
+                 makes(api, "restore", text(api, ".type = %d, .from = p", x->type)));
     field_functions(api, x);
     if (t->kind == BT_SUM)
         sum_functions(api, x);

@@ -1,5 +1,5 @@
-/* The manifest of a library: what is in its header, for programs that make bindings. The fields are those of Futhark's
- * (futhark-manifest 1.5), and "minifut" for what made it. */
+/* The manifest of a library: what is in its header, for programs that make bindings. The fields are
+ * those of Futhark's (futhark-manifest 1.5), and "minifut" for what made it. */
 #include "emit/api.h"
 
 #include <string.h>

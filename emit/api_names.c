@@ -1,4 +1,5 @@
-/* What the C API calls opaque types, by the names that Futhark gives them: as readable as Futhark makes it, else a digest. */
+/* What the C API calls opaque types, by the names that Futhark gives them: as readable as Futhark
+ * makes it, else a digest. */
 #include "emit/api.h"
 
 #include <ctype.h>
@@ -35,13 +36,14 @@ static const char *readable_list(Ctx *cx, const char **at, const char *end, bool
         const char *type = record && (!field || !accept(at, ":")) ? NULL : readable(cx, at);
         if (!type)
             return NULL;
-        s = record ? arena_printf(cx->perm, "%s__%s_%s", s, field, type) : arena_printf(cx->perm, "%s_%s", s, type);
+        s = record ? arena_printf(cx->perm, "%s__%s_%s", s, field, type)
+                   : arena_printf(cx->perm, "%s_%s", s, type);
     }
     return record ? s : arena_printf(cx->perm, "%d%s", n, n ? s : "_");
 }
 
-/* The type at *at as part of a name, and moves behind it: "f32", "m_point" (m.point), "arr1d_point", "tup2_f32_arr1d_i32",
- * "rec__x_f32__y_f32". NULL: Futhark knows no such name. */
+/* The type at *at as part of a name, and moves behind it: "f32", "m_point" (m.point),
+ * "arr1d_point", "tup2_f32_arr1d_i32", "rec__x_f32__y_f32". NULL: Futhark knows no such name. */
 static const char *readable(Ctx *cx, const char **at)
 {
     const char *inner;
@@ -89,7 +91,8 @@ const char *api_opaque_name(Ctx *cx, const char *name, const Texts *taken)
     return arena_printf(cx->perm, "opaque_%s", digest);
 }
 
-/* Letters that stand for themselves, and z, Z and the prime escaped: Futhark's z-encoding, as far as names can have them. */
+/* Letters that stand for themselves, and z, Z and the prime escaped: Futhark's z-encoding, as far
+ * as names can have them. */
 const char *api_member_name(Ctx *cx, const char *name)
 {
     bool whole = true;

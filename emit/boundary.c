@@ -72,8 +72,8 @@ static Type *row_types(Ctx *cx, const Type *vals, int n, int dims)
     return of;
 }
 
-/* A type by its name; another one of the same name, of which Futhark knows nothing, is called by its structure. Its id if it
- * is known, else -1. */
+/* A type by its name; another one of the same name, of which Futhark knows nothing, is called by
+ * its structure. Its id if it is known, else -1. */
 static int known_type(const Find *f, BType *t)
 {
     int id = find_type(f->b, t->name);
@@ -91,7 +91,8 @@ static void add_field(Find *f, BType *t, const char *name, int type)
 
 static int type_id(Find *f, const ExtType *x, const Type *vals, int dims);
 
-/* A type whose parts are not described (an array of tuples in a program of IR text): a field for each value. */
+/* A type whose parts are not described (an array of tuples in a program of IR text): a field for
+ * each value. */
 static void add_values(Find *f, BType *t, int n, const Type *vals)
 {
     for (int i = 0; i < n; i++)
@@ -138,7 +139,8 @@ static const char *array_of(Ctx *cx, const char *s, int dims)
 /* ... in brackets if that is a sum. */
 static const char *array_text(Ctx *cx, const ExtType *x, int dims)
 {
-    return array_of(cx, arena_printf(cx->perm, dims && x->n_variants ? "(%s)" : "%s", x->text), dims);
+    return array_of(cx, arena_printf(cx->perm, dims && x->n_variants ? "(%s)" : "%s", x->text),
+                    dims);
 }
 
 /* Whether x, which is neither a scalar nor an array of them, is called as one: "i32", "[]i32". */
@@ -155,7 +157,8 @@ static int type_id(Find *f, const ExtType *x, const Type *vals, int dims)
 {
     if (is_plain(x))
         return plain_type_id(f, vals[0]);
-    BType t = {.text = array_text(f->cx, x, dims), .kind = BT_OPAQUE, .rank = x->rank + dims, .elem = -1};
+    BType t = {
+        .text = array_text(f->cx, x, dims), .kind = BT_OPAQUE, .rank = x->rank + dims, .elem = -1};
     t.name = x->alias && !is_named_as_plain(f->cx, x) ? array_of(f->cx, x->alias, dims) : t.text;
     int id = known_type(f, &t);
     if (id >= 0)

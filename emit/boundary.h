@@ -1,5 +1,6 @@
-/* What a program offers to those who call it, as data: types, and entries with their parameters and results. The tables of the
- * runtime, the functions of libraries and their manifest are made from it. */
+/* What a program offers to those who call it, as data: types, and entries with their parameters and
+ * results. The tables of the runtime, the functions of libraries and their manifest are made from
+ * it. */
 #ifndef EMIT_BOUNDARY_H
 #define EMIT_BOUNDARY_H
 
@@ -21,13 +22,14 @@ typedef struct {
     const char *text; /* its structure: "{x: f32, y: f32}" */
     const char *doc;  /* of its declaration; NULL: none */
     BTypeKind kind;
-    PrimType prim;     /* BT_PRIM, BT_ARRAY */
-    int rank;          /* BT_ARRAY, BT_OPAQUE */
-    Texts field_names; /* BT_RECORD, BT_OPAQUE: arrays of records have a field's elements as an array */
-    Ints fields;       /* their types */
+    PrimType prim;          /* BT_PRIM, BT_ARRAY */
+    int rank;               /* BT_ARRAY, BT_OPAQUE */
+    Texts field_names;      /* BT_RECORD, BT_OPAQUE: arrays of records have a field's elements as an
+                               array */
+    Ints fields;            /* their types */
     VEC(BVariant) variants; /* BT_SUM */
     Types values;           /* BT_SUM: the number of a variant, what they hold */
-    int elem;          /* BT_OPAQUE: the type of an element, -1 if it is not described */
+    int elem;               /* BT_OPAQUE: the type of an element, -1 if it is not described */
 } BType;
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* What explain says about the kernels of a parallel construct: names, local memory, parameters, irregular
- * pieces; and about loops of short steps. */
+/* What explain says about the kernels of a parallel construct: names, local memory, parameters,
+ * irregular pieces; and about loops of short steps. */
 #include "base/intern.h"
 #include "emit/emit.h"
 
@@ -53,7 +53,8 @@ static void irregular_json(Out *o, const Kernel *k)
         const Irregular *r = &k->irregulars.at[j];
         out_printf(o, "%s{\"loc\": ", j ? ", " : "");
         out_quoted(o, diag_place_str(r->loc));
-        out_printf(o, ", \"runs\": \"sequentially inside the thread\", \"memory\": \"%s\", \"note\": ",
+        out_printf(o,
+                   ", \"runs\": \"sequentially inside the thread\", \"memory\": \"%s\", \"note\": ",
                    r->heap ? "heap" : "bounded");
         out_quoted(o, r->text);
         out_puts(o, "}");
@@ -81,7 +82,7 @@ void describe_kernels_json(void *plan, Out *o, const Exp *seg)
     out_puts(o, "]");
 }
 
-/* --- What is chosen at run time beside versions ------------------------------------------------ */
+/* --- What is chosen at run time beside versions --- */
 
 static bool is_of_entry(const Threshold *t, const char *entry)
 {

@@ -11,7 +11,8 @@ static void heading(Out *o, const char *text)
     out_printf(o, "/* --- %s --- */\n\n", text);
 }
 
-/* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1); 0 instead of def: no general default */
+/* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1); 0 instead of def: no general
+ * default */
 static const char *class_text(Ctx *cx, const Threshold *t)
 {
     return arena_printf(cx->perm, "threshold(%s, %s)", t->loop ? "0" : "def",
@@ -48,8 +49,8 @@ static void emit_tuning_params(Emit *em)
     for (int i = 0; i < em->p->user_params.n; i++)
         out_printf(o, "    {%s, \"user\", 0},\n", c_string(em->cx, em->p->user_params.at[i]));
     for (int i = 0; i < em->p->choices.n; i++)
-        out_printf(o, "    {%s, \"choice(%s)\", 0},\n", c_string(em->cx, em->p->choices.at[i]->name),
-                   em->p->choices.at[i]->kind);
+        out_printf(o, "    {%s, \"choice(%s)\", 0},\n",
+                   c_string(em->cx, em->p->choices.at[i]->name), em->p->choices.at[i]->kind);
     out_puts(o, "};\n\n");
 }
 

@@ -38,8 +38,8 @@ static void emit_dim_check(Fn *f, const Entry *en, int k, int d)
     f->uses_ctx = f->uses_in = true;
     out_printf(o, "if (in[%d].shape[%d] != %s) {\n", k, d, atom_c(t.dims[d]));
     o->indent++;
-    const char *where = arena_printf(f->em->cx->perm, "%s\n%s: %s: ", stop_text[STOP_ARGUMENTS], en->name,
-                                     param_text(f, en, k));
+    const char *where = arena_printf(f->em->cx->perm, "%s\n%s: %s: ", stop_text[STOP_ARGUMENTS],
+                                     en->name, param_text(f, en, k));
     out_printf(o, "rc = rt_error_set(ctx, \"%%s%s\",\n                  ",
                t.dims[d].var ? "size %s is %lld here, but %lld before"
                              : "dimension %d has size %lld, but must have %lld");

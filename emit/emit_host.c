@@ -138,7 +138,8 @@ static void emit_alloc(Fn *f, const HostOp *op)
     call_begin(f);
     const char *mem = mem_c(f, op->mem), *bytes = size_c(f, op->sx);
     if (op->from != ALLOC_FRESH)
-        out_printf(f->o, "rt_%s(ctx, &%s, %s, %d)", alloc_from_text[op->from], mem, bytes, op->site);
+        out_printf(f->o, "rt_%s(ctx, &%s, %s, %d)", alloc_from_text[op->from], mem, bytes,
+                   op->site);
     else
         out_printf(f->o, "rt_alloc_at(ctx, &%s, %s, \"%s\", %d)", mem, bytes, op->mem->name,
                    op->site);
@@ -340,8 +341,8 @@ static void emit_suff(Fn *f, const Exp *e)
     out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? "rt_suff_or_pays" : "rt_suff",
                param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work));
     if (weighed)
-        out_printf(f->o, ", %s, mf_pays(%s, %s, %s)", atom_c(e->suff.spared), atom_c(e->suff.spared),
-                   atom_c(e->suff.steps), atom_c(e->suff.elems));
+        out_printf(f->o, ", %s, mf_pays(%s, %s, %s)", atom_c(e->suff.spared),
+                   atom_c(e->suff.spared), atom_c(e->suff.steps), atom_c(e->suff.elems));
     out_puts(f->o, ");\n");
 }
 
@@ -377,7 +378,8 @@ static void emit_choose(Fn *f, const HostOp *op)
     const char *can = positive_c(f, op->sx), *pays = positive_c(f, op->sx2);
     emit_assign(f, op->var);
     f->uses_ctx = true;
-    out_printf(f->o, "rt_takes(ctx, %s,\n    %s,\n    %s);\n", param_enum(f->em->cx, op->choice->name), can, pays);
+    out_printf(f->o, "rt_takes(ctx, %s,\n    %s,\n    %s);\n",
+               param_enum(f->em->cx, op->choice->name), can, pays);
 }
 
 static const char *condition_c(Fn *f, const HostOp *op)

@@ -109,8 +109,9 @@ static void emit_row(Emit *em, const Kernel *k, const Sources *s)
                k->fixed_group ? "true" : "false");
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
-    out_printf(o, "}, ~UINT64_C(0x%llx), %s, UINT64_C(0x%llx), %d},\n", (unsigned long long)~args_read(k),
-               is_sized(k) ? "true" : "false", (unsigned long long)args_steady(k), k->private_words);
+    out_printf(o, "}, ~UINT64_C(0x%llx), %s, UINT64_C(0x%llx), %d},\n",
+               (unsigned long long)~args_read(k), is_sized(k) ? "true" : "false",
+               (unsigned long long)args_steady(k), k->private_words);
 }
 
 static void emit_sources(Emit *em, const Kernel *k, const Sources *s)

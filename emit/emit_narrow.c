@@ -1,5 +1,5 @@
-/* When 32 bits are enough for a kernel's indices (kir/passes/narrow.c): a function over the arguments and
- * the shape of a launch, which asks for the conditions of kir/facts/limits.h. */
+/* When 32 bits are enough for a kernel's indices (kir/passes/narrow.c): a function over the
+ * arguments and the shape of a launch, which asks for the conditions of kir/facts/limits.h. */
 #include "emit/emit_parts.h"
 
 #include "kir/walk.h"
@@ -64,7 +64,8 @@ static void name_leaf(void *env, const KExp *x)
     ptrset_add(l->seen, x->var);
     if (x->var->type.elem != T_I64 && x->var->type.elem != T_I32)
         ice(l->fun->loc, "%s: %s is no count", l->fun->name, x->var->name);
-    out_printf(l->o, "    const double %s = rt_count(args, %d);\n", x->var->name, position_of(l->fun, x->var));
+    out_printf(l->o, "    const double %s = rt_count(args, %d);\n", x->var->name,
+               position_of(l->fun, x->var));
 }
 
 static void note_arg(void *env, const KExp *x)

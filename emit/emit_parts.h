@@ -25,8 +25,8 @@ typedef struct {
     Out *o;
     const Plan *p;
     const Boundary *b;
-    uint64_t *kernel_hashes;     /* by id: of what each kernel does */
-    uint64_t kernels_hash;       /* ... and of all of them */
+    uint64_t *kernel_hashes; /* by id: of what each kernel does */
+    uint64_t kernels_hash;   /* ... and of all of them */
 } Emit;
 
 /* --- emit_names.c ---------------------------------------------------------------------------- */
@@ -162,6 +162,6 @@ const char *narrow_name(Ctx *cx, const Kernel *k, int target);
 
 /* --- emit_types.c ---------------------------------------------------------------------------- */
 
-void emit_entries(Emit *em);       /* the tables `types` and `entries` and what they refer to */
+void emit_entries(Emit *em); /* the tables `types` and `entries` and what they refer to */
 
 #endif

@@ -24,7 +24,8 @@ static void emit_fields(Emit *em, int id, const BType *t)
 {
     out_printf(em->o, "static const rt_field_def fields_%d[] = {", id);
     for (int k = 0; k < t->fields.n; k++)
-        out_printf(em->o, "%s{%s, %d}", k ? ", " : "", c_string(em->cx, t->field_names.at[k]), t->fields.at[k]);
+        out_printf(em->o, "%s{%s, %d}", k ? ", " : "", c_string(em->cx, t->field_names.at[k]),
+                   t->fields.at[k]);
     out_puts(em->o, t->fields.n ? "};\n" : "{NULL, 0}};\n");
 }
 
@@ -33,7 +34,8 @@ static void emit_variants(Emit *em, int id, const BType *t)
     Out *o = em->o;
     out_printf(o, "static const rt_component_def components_%d[] = {", id);
     for (int k = 0; k < t->values.n; k++)
-        out_printf(o, "%s{%s, %d}", k ? ", " : "", rt_prim_c(t->values.at[k].elem), t->values.at[k].rank);
+        out_printf(o, "%s{%s, %d}", k ? ", " : "", rt_prim_c(t->values.at[k].elem),
+                   t->values.at[k].rank);
     out_printf(o, "};\nstatic const rt_variant_def variants_%d[] = {\n", id);
     for (int k = 0; k < t->variants.n; k++) {
         const BVariant *v = &t->variants.at[k];
@@ -80,8 +82,8 @@ static void emit_slots(Emit *em, const char *what, const char *entry, const BSlo
     out_printf(em->o, "static const rt_slot_def %s_%s[] = {\n", what, entry);
     for (int i = 0; i < slots->n; i++) {
         const BSlot *s = &slots->at[i];
-        out_printf(em->o, "    {%s, %d, %s},\n", s->name ? c_string(em->cx, s->name) : "NULL", s->type,
-                   s->unique ? "true" : "false");
+        out_printf(em->o, "    {%s, %d, %s},\n", s->name ? c_string(em->cx, s->name) : "NULL",
+                   s->type, s->unique ? "true" : "false");
     }
     out_puts(em->o, "};\n");
 }
@@ -130,9 +132,11 @@ void emit_entries(Emit *em)
         const BEntry *e = &em->b->entries.at[i];
         const Entry *en = e->plan->entry;
         const char *name = c_ident(en->name);
-        out_printf(em->o, "    {%s, %d, %d, %s, %s, %s, %d, %s, 0, NULL,\n     UINT64_C(0x%llx)},\n",
-                   c_string(cx, en->name), e->in.n, e->out.n, ref(cx, e->in.n, "in", name), ref(cx, e->out.n, "out", name),
-                   entry_fn(en), e->params.n, ref(cx, e->params.n, "params", name),
+        out_printf(em->o,
+                   "    {%s, %d, %d, %s, %s, %s, %d, %s, 0, NULL,\n     UINT64_C(0x%llx)},\n",
+                   c_string(cx, en->name), e->in.n, e->out.n, ref(cx, e->in.n, "in", name),
+                   ref(cx, e->out.n, "out", name), entry_fn(en), e->params.n,
+                   ref(cx, e->params.n, "params", name),
                    (unsigned long long)(plan_entry_key(e->plan, em->kernel_hashes) ^ runtime));
     }
     out_puts(em->o, "};\n\n");

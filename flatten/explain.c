@@ -6,15 +6,17 @@
 
 /* --- Texts of expressions ------------------------------------------------------------------- */
 
-/* How an operation is written between its operands, and how tightly it binds them; NULL: as a function. */
+/* How an operation is written between its operands, and how tightly it binds them; NULL: as a
+ * function. */
 static const struct {
     const char *text;
     int binds;
 } symbols[N_PRIM_OPS] = {
-    [OP_LOR] = {"||", 1}, [OP_LAND] = {"&&", 2}, [OP_EQ] = {"==", 3}, [OP_NE] = {"!=", 3},  [OP_LT] = {"<", 3},
-    [OP_LE] = {"<=", 3},  [OP_AND] = {"&", 4},   [OP_OR] = {"|", 4},  [OP_XOR] = {"^", 4},  [OP_SHL] = {"<<", 5},
-    [OP_SHR] = {">>", 5}, [OP_ADD] = {"+", 6},   [OP_SUB] = {"-", 6}, [OP_MUL] = {"*", 7},  [OP_DIV] = {"/", 7},
-    [OP_QUOT] = {"/", 7}, [OP_MOD] = {"%", 7},   [OP_REM] = {"%", 7}};
+    [OP_LOR] = {"||", 1}, [OP_LAND] = {"&&", 2}, [OP_EQ] = {"==", 3},  [OP_NE] = {"!=", 3},
+    [OP_LT] = {"<", 3},   [OP_LE] = {"<=", 3},   [OP_AND] = {"&", 4},  [OP_OR] = {"|", 4},
+    [OP_XOR] = {"^", 4},  [OP_SHL] = {"<<", 5},  [OP_SHR] = {">>", 5}, [OP_ADD] = {"+", 6},
+    [OP_SUB] = {"-", 6},  [OP_MUL] = {"*", 7},   [OP_DIV] = {"/", 7},  [OP_QUOT] = {"/", 7},
+    [OP_MOD] = {"%", 7},  [OP_REM] = {"%", 7}};
 enum { BINDS_NOT = 0, BINDS_FACTOR = 7 };
 
 static const char *plain_atom(Ctx *cx, Atom a)
@@ -34,10 +36,12 @@ static bool regroups(const Exp *e)
     return (e->prim.op == OP_ADD || e->prim.op == OP_MUL) && !prim_is_float(e->prim.type);
 }
 
-static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, int binds, bool right);
+static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, int binds,
+                                bool right);
 
 /* An operation in the context of operand_text. */
-static const char *operation_text(Ctx *cx, const VarMap *defs, const Exp *e, int deep, int binds, bool right)
+static const char *operation_text(Ctx *cx, const VarMap *defs, const Exp *e, int deep, int binds,
+                                  bool right)
 {
     const char *sym = symbols[e->prim.op].text, *args = "";
     int own = symbols[e->prim.op].binds;
@@ -53,9 +57,11 @@ static const char *operation_text(Ctx *cx, const VarMap *defs, const Exp *e, int
     return arena_printf(cx->perm, "%s(%s)", prim_info[e->prim.op].text, args);
 }
 
-/* An operand as an expression over what is bound outside of `defs`; at most `deep` operations deep. In parentheses where it
- * stands inside an operation that binds as tightly as `binds`, on its right if `right`, and would be read otherwise without. */
-static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, int binds, bool right)
+/* An operand as an expression over what is bound outside of `defs`; at most `deep` operations deep.
+ * In parentheses where it stands inside an operation that binds as tightly as `binds`, on its right
+ * if `right`, and would be read otherwise without. */
+static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, int binds,
+                                bool right)
 {
     const Exp *e = a.var ? varmap_get(defs, a.var) : NULL;
     if (!e || deep == 0)
@@ -78,8 +84,10 @@ const char *ex_product_text(Explain *x, const Nest *nest, int n, int most)
 {
     const char *t = "";
     for (int d = 0; d < n; d++) {
-        const char *one = operand_text(x->cx, x->defs, nest->at[d].width, DEEP, n > 1 ? BINDS_FACTOR : BINDS_NOT, d > 0);
-        t = arena_printf(x->cx->perm, "%s%s%s", t, d ? " * " : "", strlen(one) <= (size_t)most ? one : "..");
+        const char *one = operand_text(x->cx, x->defs, nest->at[d].width, DEEP,
+                                       n > 1 ? BINDS_FACTOR : BINDS_NOT, d > 0);
+        t = arena_printf(x->cx->perm, "%s%s%s", t, d ? " * " : "",
+                         strlen(one) <= (size_t)most ? one : "..");
     }
     return t;
 }
@@ -110,8 +118,8 @@ static const char *const form_words[N_FORMS] = {
 
 /* Those of people who do not know the forms. */
 static const char *const plain_words[N_FORMS] = {
-    [E_LOOP] = "loop",          [E_MAP] = "map",       [E_REDUCE] = "reduction", [E_REDOMAP] = "reduction",
-    [E_SCAN] = "scan",          [E_SCANOMAP] = "scan", [E_SCATTER] = "scatter",  [E_HIST] = "histogram"};
+    [E_LOOP] = "loop", [E_MAP] = "map",       [E_REDUCE] = "reduction", [E_REDOMAP] = "reduction",
+    [E_SCAN] = "scan", [E_SCANOMAP] = "scan", [E_SCATTER] = "scatter",  [E_HIST] = "histogram"};
 
 /* Sequential code in one line: its SOACs and loops by their words, nested as they are. */
 static const char *sequential_text(Ctx *cx, const Body *b, const char *const words[N_FORMS])
@@ -125,11 +133,12 @@ static const char *sequential_text(Ctx *cx, const Body *b, const char *const wor
             const char *op = e->soac.op ? ex_operator_text(cx, e->soac.op) : "";
             if (words == plain_words && *op != '(')
                 op = ""; /* of several operations: nothing that has a sign */
-            one = arena_printf(cx->perm, "%s%s%s%s%s%s", words[e->kind], *op ? " " : "",
-                               op, *in ? " (" : "", in, *in ? ")" : "");
+            one = arena_printf(cx->perm, "%s%s%s%s%s%s", words[e->kind], *op ? " " : "", op,
+                               *in ? " (" : "", in, *in ? ")" : "");
         } else if (e->kind == E_LOOP) {
             const char *in = sequential_text(cx, e->loop.body, words);
-            one = arena_printf(cx->perm, "%s%s%s%s", words[E_LOOP], *in ? " (" : "", in, *in ? ")" : "");
+            one = arena_printf(cx->perm, "%s%s%s%s", words[E_LOOP], *in ? " (" : "", in,
+                               *in ? ")" : "");
         } else if (e->kind == E_IF) {
             const char *th = sequential_text(cx, e->branch.then_, words);
             const char *el = sequential_text(cx, e->branch.else_, words);
@@ -366,7 +375,7 @@ static void text_derivation(Explain *x, const Entry *en)
         if (strcmp(d->entry, en->name) != 0)
             continue;
         Place p = diag_place(d->loc);
-        const char *at = !p.file               ? "-"
+        const char *at = !p.file              ? "-"
                          : ex_elsewhere(x, p) ? diag_place_str(d->loc)
                                               : arena_printf(x->cx->perm, "%d:%d", p.line, p.col);
         out_printf(x->o, "%-7s %*s%s  %s%s%s  %s\n", at, 2 * d->depth, "", d->rule, d->form,

@@ -15,7 +15,7 @@ typedef struct {
 } Explain;
 
 Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook);
-bool ex_elsewhere(const Explain *x, Place p); /* in a file that the program imports */
+bool ex_elsewhere(const Explain *x, Place p);        /* in a file that the program imports */
 const Exp *ex_guard(const Explain *x, const Exp *e); /* the SUFF that an if tests; else NULL */
 const char *ex_par_text(Explain *x, Atom par);       /* n * p */
 const char *ex_pat_text(Explain *x, const Vars *pat);
@@ -25,7 +25,8 @@ const char *ex_thread_text(Explain *x, const Body *b); /* what one thread does *
 const char *ex_operator_text(Ctx *cx, const Lambda *op);
 /* The choice that is all there is where this one fails; NULL: there is more, or none. */
 const Exp *ex_next_choice(const Explain *x, const Exp *choice);
-/* The sizes of the outermost n dimensions, "n * (k + 1)": dots for those of more than `most` characters. */
+/* The sizes of the outermost n dimensions, "n * (k + 1)": dots for those of more than `most`
+ * characters. */
 const char *ex_product_text(Explain *x, const Nest *nest, int n, int most);
 /* What is sequential in it, in plain words: "map (reduction (+))"; "": nothing but scalars. */
 const char *ex_sequential_text(Explain *x, const Body *b);

@@ -28,10 +28,11 @@
  *  G9    rule_g9    reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
  *
  * Beyond the paper: what the turns of a loop under S do alike for all of S is done ahead (turns.c);
- * histograms (histogram.c); scatter and array operations under S act on the outer arrays (arrays.c); a map whose body has parallelism that is irregular only because it varies with
- * that map becomes a loop (map_to_loop, interchange.c: "Balancing by Loop Interchange"); sequential
- * code over arrays that is left at the host level becomes a kernel of one thread (G0); reductions
- * inside threads over ranges of irregular size become loops (sequential.c).
+ * histograms (histogram.c); scatter and array operations under S act on the outer arrays
+ * (arrays.c); a map whose body has parallelism that is irregular only because it varies with that
+ * map becomes a loop (map_to_loop, interchange.c: "Balancing by Loop Interchange"); sequential code
+ * over arrays that is left at the host level becomes a kernel of one thread (G0); reductions inside
+ * threads over ranges of irregular size become loops (sequential.c).
  *
  * Modes: what differs is gathered in policy.c and versions_allowed; which inner
  * SOACs count as exploitable depends on the mode in analysis.c. */

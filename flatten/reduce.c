@@ -66,9 +66,9 @@ static Exp *reduce_construct(Flat *fl, const MapNest *S1, const Body *b, const E
     return seg_make(fl, &sg);
 }
 
-/* How e_rec divides a redomap's function: what stands up to its last SOAC is a map, scalar code behind
- * that stays in the reduction's function, so that neither its results nor inputs that it passes on become
- * arrays. */
+/* How e_rec divides a redomap's function: what stands up to its last SOAC is a map, scalar code
+ * behind that stays in the reduction's function, so that neither its results nor inputs that it
+ * passes on become arrays. */
 typedef struct {
     Stms head, tail;
     Vars passed; /* scalars that the head gives to the tail, or to the operator itself */
@@ -105,7 +105,8 @@ static bool find_passed(Flat *fl, const Exp *e, const Lambda *fn, const VarSet *
     return types_scalar(&d->passed, 0, d->passed.n) && types_scalar(&d->inputs, 0, d->inputs.n);
 }
 
-/* False: all of fn is the map's, since the tail would read as many arrays and do nothing, or more. */
+/* False: all of fn is the map's, since the tail would read as many arrays and do nothing,
+ * or more. */
 static bool divide(Flat *fl, const Exp *e, const Lambda *fn, Division *d)
 {
     Ctx *cx = fl->cx;
@@ -170,8 +171,8 @@ static Atoms first_of(Ctx *cx, const Vars *pat, int n)
     return as;
 }
 
-/* let y = map fn xs in reduce op ne y (scan likewise), with what fn maps out as it is; with scalar code at
- * the end of fn in the reduction: let y = map head xs in redomap op ne tail y. */
+/* let y = map fn xs in reduce op ne y (scan likewise), with what fn maps out as it is; with scalar
+ * code at the end of fn in the reduction: let y = map head xs in redomap op ne tail y. */
 static Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn)
 {
     Ctx *cx = fl->cx;

@@ -6,8 +6,8 @@
 #ifndef FLATTEN_RULES_H
 #define FLATTEN_RULES_H
 
-#include "flatten/flatten.h"
 #include "common/policy.h"
+#include "flatten/flatten.h"
 
 /* --- mapnest.c: S --------------------------------------------------------------------------- */
 
@@ -133,8 +133,8 @@ bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s);
  * stay what they are when the loop is interchanged). */
 void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop);
 bool has_recurrence(const Body *b);
-/* Is b a nest of maps around what is parallel in constant widths below a warp alone, which are left to a thread
- * anyway, so that nothing else is used twice? */
+/* Is b a nest of maps around what is parallel in constant widths below a warp alone, which are left
+ * to a thread anyway, so that nothing else is used twice? */
 bool keeps_little(const Body *b);
 /* Would the map's body have parallelism to exploit if the map were a loop? */
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map);
@@ -249,8 +249,8 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
  * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
  * those of both branches; what is sequential inside of an element counts as in par_in_all. */
 Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl);
-/* ... where e_flat does not go on under the nest: little if b is a reduction in a loop that combines what
- * it gives. Else it is not weighed. */
+/* ... where e_flat does not go on under the nest: little if b is a reduction in a loop that
+ * combines what it gives. Else it is not weighed. */
 Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
 int64_t intra_width_bound(const Body *b);
@@ -305,8 +305,9 @@ Body *map_to_loop(Flat *fl, const Stm *s);
 
 /* --- turns.c -------------------------------------------------------------------------------- */
 
-/* A loop under S as a loop over blocks of turns, in which what neither varies with S nor with what the loop carries is
- * computed for a block at once; NULL: there is nothing worth it. Numbers that are needed go to out. */
+/* A loop under S as a loop over blocks of turns, in which what neither varies with S nor with what
+ * the loop carries is computed for a block at once; NULL: there is nothing worth it. Numbers that
+ * are needed go to out. */
 const Exp *loop_ahead(Flat *fl, const MapNest *S, const Exp *e, Bld *out);
 
 /* --- sequential.c --------------------------------------------------------------------------- */

@@ -211,7 +211,8 @@ typedef struct {
 static void cost_of_body(void *env, Body *b);
 static bool only_reduces(const Body *b);
 
-/* Is the atom, inside of construct e, a row of an array that all groups read, or all of S's innermost dimension? */
+/* Is the atom, inside of construct e, a row of an array that all groups read, or all of S's
+ * innermost dimension? */
 static bool is_shared_row(const Costs *c, const Exp *e, Atom a)
 {
     for (int d = 0; d < e->seg.nest.n; d++)
@@ -223,8 +224,9 @@ static bool is_shared_row(const Costs *c, const Exp *e, Atom a)
     return false;
 }
 
-/* Does the construct multiply a matrix that all groups read with a row that each has, so that e_flat multiplies
- * two matrices? Not where rows are known to be short, which tiles have little of. */
+/* Does the construct multiply a matrix that all groups read with a row that each has, so that
+ * e_flat multiplies two matrices? Not where rows are known to be short, which tiles have
+ * little of. */
 static bool is_product(const Costs *c, const Exp *e)
 {
     enum { SHORT = 64 };
@@ -360,8 +362,8 @@ static bool reads_again(const MapNest *S, const Body *b, const Nest *nest)
     return false;
 }
 
-/* Is what b does a reduction in a loop that combines what it gives? Level 1 shares its elements out to
- * as many work-items as fit (seglanes.c). */
+/* Is what b does a reduction in a loop that combines what it gives? Level 1 shares its elements out
+ * to as many work-items as fit (seglanes.c). */
 static bool sums_in_loop(Flat *fl, const Body *b)
 {
     Summing s;
@@ -378,7 +380,8 @@ static const Body *inside_maps(const Body *b)
 
 /* An only construct that is one launch in e_flat as well, with more work-items or as many, and that
  * reads rows once for many elements there (segtile.c, segshare.c): maps of reductions, or a
- * reduction of what others read, too; or a histogram, whose elements groups share out there, many a segment or few. Such a version never pays. */
+ * reduction of what others read, too; or a histogram, whose elements groups share out there, many a
+ * segment or few. Such a version never pays. */
 static Cost cost_of_one(const MapNest *S, const Body *b)
 {
     for (int i = 0; i < b->stms.n; i++) {
@@ -398,8 +401,8 @@ static bool is_scan(const Exp *e)
     return exp_is_soac(e) && exp_is(e, F_SCAN);
 }
 
-/* Does a work-item scan by itself, inside of a construct? Its rows then lie in global memory, and it goes over them step by
- * step, several times, while most of the group waits: this never pays. */
+/* Does a work-item scan by itself, inside of a construct? Its rows then lie in global memory, and
+ * it goes over them step by step, several times, while most of the group waits: this never pays. */
 static bool scans_alone(const Exp *e)
 {
     return exp_is_seg(e) && body_any(e->seg.body, is_scan);
@@ -426,9 +429,10 @@ static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     cost_of_body(&c, (Body *)(uintptr_t)b);
     Atom groups = par_of_nest(fl, S, bl);
     if (c.products.var) /* a sixth of the time, or less, in e_flat */
-        c.steps = bld_binop(bl, (Loc){0}, OP_ADD, c.steps,
-                            bld_binop(bl, (Loc){0}, OP_QUOT, times(bl, (Loc){0}, groups, c.products),
-                                      atom_i64(RT_FULL_DEVICE)));
+        c.steps =
+            bld_binop(bl, (Loc){0}, OP_ADD, c.steps,
+                      bld_binop(bl, (Loc){0}, OP_QUOT, times(bl, (Loc){0}, groups, c.products),
+                                atom_i64(RT_FULL_DEVICE)));
     return (Cost){atom_i64(constructs - 1), c.steps, times(bl, (Loc){0}, groups, c.elems)};
 }
 
@@ -470,8 +474,8 @@ static bool is_of_scalars(const Exp *e)
 
 typedef bool IsOwn(const Flat *fl, const MapNest *S, Atom a);
 
-/* The reduction or scan of rows (is_own: which) that is all that b, under S, does beside scalar code.
- * bytes: of an element of the rows. NULL: b does something else. */
+/* The reduction or scan of rows (is_own: which) that is all that b, under S, does beside scalar
+ * code. bytes: of an element of the rows. NULL: b does something else. */
 static const Exp *only_rows(const Flat *fl, const MapNest *S, const Body *b, IsOwn *is_own,
                             int *bytes)
 {
@@ -527,7 +531,7 @@ static bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop,
     return !a.var || !varset_has(inside, a.var);
 }
 
-/* --- Chains: constructs, or turns of a loop, that make rows for each other, or go over the same ones ------- */
+/* --- Chains: what makes rows for the next, or goes over the same ones --- */
 
 static bool is_row(const Var *v)
 {
@@ -570,8 +574,9 @@ static const Atom *chain_width(Flat *fl, const MapNest *S, const Body *b)
     return kept > rows_moved(fl, S, b) && is_outer(fl, S, b, NULL, *width) ? width : NULL;
 }
 
-/* The width of rows, one behind the other, that several constructs of b go over, and nothing else does: threads, with a row
- * each, read and write them through copies in another layout, once for each construct. NULL: b does something else. */
+/* The width of rows, one behind the other, that several constructs of b go over, and nothing else
+ * does: threads, with a row each, read and write them through copies in another layout, once for
+ * each construct. NULL: b does something else. */
 static const Atom *passes_width(Flat *fl, const MapNest *S, const Body *b)
 {
     const Atom *width = NULL;
@@ -598,13 +603,14 @@ static bool made_anew(const Exp *loop, int k)
 {
     const Stms *ss = &loop->loop.body->stms;
     for (int i = 0; i < ss->n; i++)
-        if (exp_has_soac(ss->at[i].exp) && holds_var(&ss->at[i].pat, loop->loop.body->res.at[k].var))
+        if (exp_has_soac(ss->at[i].exp) &&
+            holds_var(&ss->at[i].pat, loop->loop.body->res.at[k].var))
             return true;
     return false;
 }
 
-/* The width of rows that a loop of b makes anew in each turn, for the next one. NULL: there are none,
- * or none whose width is known outside. */
+/* The width of rows that a loop of b makes anew in each turn, for the next one. NULL: there are
+ * none, or none whose width is known outside. */
 static const Atom *carried_width(Flat *fl, const MapNest *S, const Body *b)
 {
     for (int i = 0; i < b->stms.n; i++) {
@@ -691,8 +697,8 @@ static bool only_folds(const Body *b)
     return folds;
 }
 
-/* Are rows of S that b reads columns in memory, of which a group's work-items would read an element each, and none
- * a row? e_flat reduces columns as they lie (segacross.c). */
+/* Are rows of S that b reads columns in memory, of which a group's work-items would read an element
+ * each, and none a row? e_flat reduces columns as they lie (segacross.c). */
 static bool reads_columns(Flat *fl, const MapNest *S, const Body *b)
 {
     VarSet *used = varmap_new(fl->cx->perm);

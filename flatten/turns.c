@@ -1,18 +1,20 @@
-/* Before rule G7 takes a loop out of a nest: what its turns do alike for all elements of the nest is done ahead, for
- * many turns at once.
+/* Before rule G7 takes a loop out of a nest: what its turns do alike for all elements of the nest
+ * is done ahead, for many turns at once.
  *
  *     map (\p -> loop (r = p) for k < n do        loop (rs = ps) for b < blocks do
- *       map (\(a, x) ->                             let sss = map (\k -> map (\a -> scan (f k) a) as) (turns of block b)
- *         let s = scan (f k) a             ==>      in loop rs for j < turns do
- *         in g s x) as r) ps                          map (\r -> map (\(a, s, x) -> g s x) as sss[j] r) rs
+ *       map (\(a, x) ->                             let sss = map (\k -> map (\a -> scan (f k) a)
+ * as) (turns of block b) let s = scan (f k) a             ==>      in loop rs for j < turns do in g
+ * s x) as r) ps                          map (\r -> map (\(a, s, x) -> g s x) as sss[j] r) rs
  *
- * Two things happen. A map in the loop that does something for elements which do not vary with the nest is split,
- * so that this is one map, done once instead of for each element of the nest; what varies is the other map. Then, what does
- * not depend on what the loop carries is computed for a block of turns in one map, which has more parallelism and takes fewer
- * launches. A block has as many turns as need no more than MOST_AHEAD elements together.
+ * Two things happen. A map in the loop that does something for elements which do not vary with the
+ * nest is split, so that this is one map, done once instead of for each element of the nest; what
+ * varies is the other map. Then, what does not depend on what the loop carries is computed for a
+ * block of turns in one map, which has more parallelism and takes fewer launches. A block has as
+ * many turns as need no more than MOST_AHEAD elements together.
  *
- * Only where SOACs are found that are worth it; scalar code stays in the loop. e_top and e_middle of maps further out
- * have the loop as it is: a thread or a work-group has no memory for many turns. */
+ * Only where SOACs are found that are worth it; scalar code stays in the loop. e_top and e_middle
+ * of maps further out have the loop as it is: a thread or a work-group has no memory for many
+ * turns. */
 #include "flatten/rules.h"
 
 #include "ir/ranges.h"
@@ -52,8 +54,9 @@ static bool pat_overwritten(const Flat *fl, const Stm *s)
 /* Is it the same wherever it is done, and can be done anywhere? */
 static bool is_common(Flat *fl, const VarSet *variant, const Stm *s)
 {
-    return s->pat.n > 0 && !exp_uses_any(s->exp, variant) && !exp_traps(s->exp) && !pat_overwritten(fl, s) &&
-           exp_consumes(fl->cx, s->exp).n == 0 && exp_safe_anywhere(fl->defs, s->exp);
+    return s->pat.n > 0 && !exp_uses_any(s->exp, variant) && !exp_traps(s->exp) &&
+           !pat_overwritten(fl, s) && exp_consumes(fl->cx, s->exp).n == 0 &&
+           exp_safe_anywhere(fl->defs, s->exp);
 }
 
 /* What is found of a body: statements in order. */
@@ -76,8 +79,8 @@ static void note_part(Flat *fl, Parts *p, VarSet *variant, const Stm *s)
         vec_push(fl->cx->perm, &p->stay, *s);
 }
 
-/* Leaves of what is given only what the statements that stay need, or of the results; of those only what is needed. False: there is
- * nothing, or arrays of sizes that are known inside only. */
+/* Leaves of what is given only what the statements that stay need, or of the results; of those only
+ * what is needed. False: there is nothing, or arrays of sizes that are known inside only. */
 static bool settle_parts(Flat *fl, Parts *p, const VarSet *inside, const Atoms *res)
 {
     VarSet *need = varmap_new(fl->cx->perm);
@@ -98,9 +101,9 @@ static bool settle_parts(Flat *fl, Parts *p, const VarSet *inside, const Atoms *
 
 /* --- Maps that are split ---------------------------------------------------------------------- */
 
-/* Elements at fixed places, whose reading may fail (the first of an array that may be empty): they are read
- * by the function of a map instead where that shows that they are there. Where it has no elements nobody reads
- * them, and what nobody needs may fail unseen (ir/passes/dce.c). */
+/* Elements at fixed places, whose reading may fail (the first of an array that may be empty): they
+ * are read by the function of a map instead where that shows that they are there. Where it has no
+ * elements nobody reads them, and what nobody needs may fail unseen (ir/passes/dce.c). */
 static Stm with_elements(Flat *fl, const Stms *elements, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -123,14 +126,15 @@ static Stm with_elements(Flat *fl, const Stms *elements, const Stm *s)
     vec_append(fl->cx->perm, &b.stms, &e->soac.fn->body->stms);
     Exp *r = exp_new(fl->cx, E_MAP, e->loc);
     *r = *e;
-    r->soac.fn = rename_lambda(fl->cx, lambda_new(fl->cx, e->soac.fn->params, bld_body(&(Bld){fl->cx, b.stms}, b.res)));
+    r->soac.fn = rename_lambda(
+        fl->cx, lambda_new(fl->cx, e->soac.fn->params, bld_body(&(Bld){fl->cx, b.stms}, b.res)));
     return (Stm){s->pat, r};
 }
 
 static bool is_element(const VarSet *variant, const Stm *s)
 {
-    return s->exp->kind == E_INDEX && s->pat.n == 1 && s->pat.at[0]->type.rank == 0 && !s->exp->index.safe &&
-           !exp_uses_any(s->exp, variant);
+    return s->exp->kind == E_INDEX && s->pat.n == 1 && s->pat.at[0]->type.rank == 0 &&
+           !s->exp->index.safe && !exp_uses_any(s->exp, variant);
 }
 
 /* Params of the function that `used` has, and their arrays. */
@@ -143,7 +147,8 @@ static void needed_params(Flat *fl, const Exp *map, const VarSet *used, Vars *pa
         }
 }
 
-static Exp *map_over(Flat *fl, const Exp *like, const Vars *params, const Atoms *arrs, const Stms *stms, Atoms res)
+static Exp *map_over(Flat *fl, const Exp *like, const Vars *params, const Atoms *arrs,
+                     const Stms *stms, Atoms res)
 {
     Body *b = bld_body(&(Bld){fl->cx, *stms}, res);
     Exp *m = exp_map(fl->cx, like->loc, like->soac.width, *arrs, lambda_new(fl->cx, *params, b));
@@ -155,7 +160,8 @@ static Exp *map_over(Flat *fl, const Exp *like, const Vars *params, const Atoms 
 static bool parts_of_map(Flat *fl, const VarSet *variant, const Exp *e, Parts *p)
 {
     const Lambda *fn = e->soac.fn;
-    VarSet *varies = union_of(fl, variant, varmap_new(fl->cx->perm)), *inside = varmap_new(fl->cx->perm);
+    VarSet *varies = union_of(fl, variant, varmap_new(fl->cx->perm)),
+           *inside = varmap_new(fl->cx->perm);
     Stms elements = {0};
     add_pat(inside, &fn->params);
     for (int k = 0; k < e->soac.arrs.n; k++)
@@ -178,8 +184,8 @@ static Stms split_map(Flat *fl, const VarSet *variant, const Stm *s)
     const Exp *e = s->exp;
     Parts p = {0};
     Bld bl = bld_new(cx);
-    if (e->kind != E_MAP || e->attrs || !exp_uses_any(e, variant) || atom_variant(variant, e->soac.width) ||
-        !parts_of_map(fl, variant, e, &p)) {
+    if (e->kind != E_MAP || e->attrs || !exp_uses_any(e, variant) ||
+        atom_variant(variant, e->soac.width) || !parts_of_map(fl, variant, e, &p)) {
         bld_stm(&bl, *s);
         return bl.stms;
     }
@@ -194,7 +200,8 @@ static Stms split_map(Flat *fl, const VarSet *variant, const Stm *s)
         vec_append(cx->perm, &bl.stms, &once->stms);
         for (int k = 0; k < p.given.n; k++)
             bld_stm(&bl, (Stm){one_var(fl, p.given.at[k]), exp_atom(cx, e->loc, once->res.at[k])});
-        bld_stm(&bl, (Stm){s->pat, map_over(fl, e, &e->soac.fn->params, &e->soac.arrs, &p.stay, e->soac.fn->body->res)});
+        bld_stm(&bl, (Stm){s->pat, map_over(fl, e, &e->soac.fn->params, &e->soac.arrs, &p.stay,
+                                            e->soac.fn->body->res)});
         return bl.stms;
     }
     Exp *common = map_over(fl, e, &params, &arrs, &p.common, atoms_of_vars(cx, &p.given));
@@ -243,13 +250,14 @@ static Exp *map_of_turns(Flat *fl, const Exp *loop, const Parts *p, Atom from, A
     vec_append(cx->perm, &bl.stms, &p->common);
     Lambda *fn = lambda_new(cx, params, bld_body(&bl, atoms_of_vars(cx, &p->given)));
     Exp *m = exp_map(cx, loop->loc, n, arrs, rename_lambda(cx, fn));
-    m->attrs = ATTR_ONLY_INNER; /* a block has many turns so that there is something to do at once */
+    m->attrs =
+        ATTR_ONLY_INNER; /* a block has many turns so that there is something to do at once */
     return m;
 }
 
 /* The loop over the turns of a block, to which `ahead` belongs. */
-static Exp *turns_of_block(Flat *fl, const Exp *loop, const Parts *p, Atom from, Atom n, const Atoms *ahead,
-                           const Atoms *inits)
+static Exp *turns_of_block(Flat *fl, const Exp *loop, const Parts *p, Atom from, Atom n,
+                           const Atoms *ahead, const Atoms *inits)
 {
     Ctx *cx = fl->cx;
     Bld bl = bld_new(cx);
@@ -261,7 +269,8 @@ static Exp *turns_of_block(Flat *fl, const Exp *loop, const Parts *p, Atom from,
     Atom j = atom_var(r->loop.i);
     bld_stm(&bl, (Stm){one_var(fl, loop->loop.i), exp_binop(cx, loop->loc, OP_ADD, from, j)});
     for (int k = 0; k < ahead->n; k++)
-        bld_stm(&bl, (Stm){one_var(fl, p->given.at[k]), exp_index(cx, loop->loc, ahead->at[k], &j, 1, true)});
+        bld_stm(&bl, (Stm){one_var(fl, p->given.at[k]),
+                           exp_index(cx, loop->loc, ahead->at[k], &j, 1, true)});
     vec_append(cx->perm, &bl.stms, &p->stay);
     r->loop.body = bld_body(&bl, loop->loop.body->res);
     return r;

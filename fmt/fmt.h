@@ -8,8 +8,8 @@
  * the same tree and the same comments is made sure of: all else is an internal error. */
 bool fmt_text(const char *name, const char *text, size_t n, Out *o);
 
-/* Writes a line for each token and each comment of a program: first byte, end, class (`keyword`, `number`, ...). False
- * after messages. */
+/* Writes a line for each token and each comment of a program: first byte, end, class (`keyword`,
+ * `number`, ...). False after messages. */
 bool fmt_tokens(const char *name, const char *text, size_t n, Out *o);
 
 /* The command, with what follows its name; the exit code. */

@@ -1,4 +1,5 @@
-/* The tokens and comments of a program with their classes: what the tests of editors' modes compare with. */
+/* The tokens and comments of a program with their classes: what the tests of editors' modes compare
+ * with. */
 #include "fmt/fmt.h"
 
 #include "frontend/syntax/concrete.h"

@@ -11,8 +11,8 @@
 #include "frontend/check/fe_check.h"
 #include "frontend/syntax/print.h"
 
-/* Reads and parses a file and all it imports (import_path.c; once each). NULL if the main file cannot be read. After syntax errors (reported) fe_check will
- * refuse the tree. */
+/* Reads and parses a file and all it imports (import_path.c; once each). NULL if the main file
+ * cannot be read. After syntax errors (reported) fe_check will refuse the tree. */
 Ast *fe_load(Arena *a, const char *path);
 
 /* Parses a text as if it were a file of that name; imports are looked up relative to it. */

@@ -1,4 +1,5 @@
-/* The texts of prelude.sf and prelude_modules.sf inside the compiler. The Makefile makes them string constants. */
+/* The texts of prelude.sf and prelude_modules.sf inside the compiler. The Makefile makes them
+ * string constants. */
 #include "frontend/check/check.h"
 
 const char prelude_text[] =

@@ -62,7 +62,8 @@ static void suff_stm(PlanBuild *pb, const Stm *s)
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
-/* Results lie in what the construct updates, in what they become part of, or in blocks of their own. */
+/* Results lie in what the construct updates, in what they become part of, or in blocks of their
+ * own. */
 static ArrLoc *result_locs(PlanBuild *pb, const Stm *s)
 {
     const Dests *dests = exp_dests(s->exp);
@@ -100,7 +101,8 @@ static void by_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
 static void scan_and_reader(PlanBuild *pb, const Body *b, int scan, const Stm *reader)
 {
     const Stm *s = &b->stms.at[scan];
-    ScanReader r = {.scatter = reader, .outs = result_locs(pb, s), .dests = result_locs(pb, reader)};
+    ScanReader r = {
+        .scatter = reader, .outs = result_locs(pb, s), .dests = result_locs(pb, reader)};
     r.wants = host_scan_wants(pb->cx, b, scan, reader);
     HostOps ops = {0};
     PlanBuild piece = pb_piece(pb, &ops);

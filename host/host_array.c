@@ -166,8 +166,7 @@ static void check_size(PlanBuild *pb, const Exp *e, Atom n, const Atom *outer, i
         check_that(pb, e, x, ok, stop_text[STOP_NEGATIVE_SIZE]);
     }
     if (!ranges_le(pb->known, n, atom_i64(MAX_SIZE), 0))
-        check_that(pb, e, x, kx_le(a, x, kx_int(a, MAX_SIZE)),
-                   stop_text[STOP_TOO_LARGE]);
+        check_that(pb, e, x, kx_le(a, x, kx_int(a, MAX_SIZE)), stop_text[STOP_TOO_LARGE]);
 }
 
 /* Is v never made? That it is not too large is checked all the same, since kernels number its

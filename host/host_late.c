@@ -42,8 +42,9 @@ static bool stays_behind(Ctx *cx, const HostOp *op, const HostOp *read)
 {
     VarSet *used = varmap_new(cx->scratch);
     op_uses(used, op);
-    return op->kind == H_ASSERT || ops_have(&op->then_, H_ASSERT) || ops_have(&op->else_, H_ASSERT) ||
-           varset_has(used, read->var) || op->var == read->var || mentions(cx, op, read->mem);
+    return op->kind == H_ASSERT || ops_have(&op->then_, H_ASSERT) ||
+           ops_have(&op->else_, H_ASSERT) || varset_has(used, read->var) || op->var == read->var ||
+           mentions(cx, op, read->mem);
 }
 
 static bool may_wait(const PtrMap *shared, const HostOp *op)

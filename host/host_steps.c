@@ -1,6 +1,6 @@
-/* Host loops that launch get a threshold: where a loop's steps are short, the runtime makes one launch of many
- * (runtime/core/steps.c). The outermost ones, since what is inside goes with them. A loop in a version is asked after the
- * guards around it. */
+/* Host loops that launch get a threshold: where a loop's steps are short, the runtime makes one
+ * launch of many (runtime/core/steps.c). The outermost ones, since what is inside goes with them. A
+ * loop in a version is asked after the guards around it. */
 #include "host/host_walk.h"
 
 #include "base/intern.h"
@@ -18,7 +18,8 @@ static void give_threshold(Steps *st, HostOp *loop)
 {
     Arena *a = st->cx->perm;
     loop->threshold = arena_printf(a, "%s.suff_loop_%d", st->entry->name, st->n++);
-    Threshold t = {.name = loop->threshold, .loop = true, .loc = loop->loc, .entry = st->entry->name};
+    Threshold t = {
+        .name = loop->threshold, .loop = true, .loc = loop->loc, .entry = st->entry->name};
     vec_append(a, &t.path, &st->path);
     vec_push(a, &st->plan->thresholds, t);
 }

@@ -1,11 +1,10 @@
-/* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_late.c host_steps.c
- * host_choices.c
- * host_life.c). */
+/* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_late.c
+ * host_steps.c host_choices.c host_life.c). */
 #ifndef HOST_HOST_WALK_H
 #define HOST_HOST_WALK_H
 
-#include "plan/expr.h"
 #include "kernels/makers.h"
+#include "plan/expr.h"
 
 /* host.c */
 void host_body(PlanBuild *pb, const Body *b); /* appends the statements' operations */
@@ -21,8 +20,9 @@ ArrLoc host_result(PlanBuild *pb, const Var *v);
 
 /* host_scan.c */
 
-/* The scatter further down that can be done where the scan stands, statement `scan` of b, together with the
- * scratch arrays between them that it writes; NULL: there is none, or it is no such scan. */
+/* The scatter further down that can be done where the scan stands, statement `scan` of b, together
+ * with the scratch arrays between them that it writes; NULL: there is none, or it is no
+ * such scan. */
 const Stm *host_scan_reader(Ctx *cx, const Body *b, int scan);
 /* Who reads each result of the scan besides the scatter. */
 const ScanWant *host_scan_wants(Ctx *cx, const Body *b, int scan, const Stm *scatter);

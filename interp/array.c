@@ -1,6 +1,6 @@
 /* Arrays of the interpreter: reference-counted buffers and the views on them. */
-#include "interp/code.h"
 #include "common/scalar.h"
+#include "interp/code.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #define INTERP_CODE_H
 
 #include "interp/interp.h"
-#include "ir/stops.h"
 #include "ir/scalar.h"
+#include "ir/stops.h"
 
 #include <setjmp.h>
 

@@ -1,4 +1,5 @@
-/* Values as people write them, with the structure of their types: `#some 3i32`, `{x = 1f32, y = true}`, `[(1i32, 2i32)]`. */
+/* Values as people write them, with the structure of their types: `#some 3i32`, `{x = 1f32, y =
+ * true}`, `[(1i32, 2i32)]`. */
 #include "interp/interp.h"
 
 #include <ctype.h>
@@ -7,7 +8,7 @@
 
 typedef struct {
     FILE *out;
-    int depth; /* dimensions around, */
+    int depth;               /* dimensions around, */
     int64_t at[RT_MAX_RANK]; /* and where in them */
 } Show;
 

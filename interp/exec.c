@@ -1,6 +1,6 @@
 /* Executes compiled bodies: the meaning of every form but the SOACs (nests.c). */
-#include "interp/code.h"
 #include "common/scalar.h"
+#include "interp/code.h"
 
 #include <string.h>
 
@@ -84,7 +84,9 @@ _Noreturn static void out_of_bounds(Interp *in, const Ins *p, const Arr *a)
         int64_t start = in->slots[x->start].i;
         switch (stop.at[i].part) {
         case INDEX_START: numbers[i] = start; break;
-        case INDEX_END: numbers[i] = mf_slice_end(start, in->slots[x->n].i, in->slots[x->stride].i); break;
+        case INDEX_END:
+            numbers[i] = mf_slice_end(start, in->slots[x->n].i, in->slots[x->stride].i);
+            break;
         case INDEX_STRIDE: numbers[i] = in->slots[x->stride].i; break;
         case INDEX_SIZE: numbers[i] = a->n[dim]; break;
         }

@@ -9,7 +9,8 @@
 
 _Static_assert(RT_MAX_SIZE == MAX_SIZE && RT_MAX_BYTES == MAX_BYTES,
                "values from outside have sizes of the language");
-_Static_assert((int)RT_N_PRIMS == (int)N_PRIM_TYPES, "rt_prim and PrimType number the rows of one table");
+_Static_assert((int)RT_N_PRIMS == (int)N_PRIM_TYPES,
+               "rt_prim and PrimType number the rows of one table");
 
 Interp *interp_new(const Prog *p)
 {
@@ -78,8 +79,8 @@ static const EntryCode *entry_code(Interp *in, const Entry *en)
 
 /* The value v as the entry's param number k, "main: argument 2 (ys)". A parameter of the program
  * may cover several: its name is that of the one that covers k. */
-_Noreturn static void arg_error(Interp *in, const Entry *en, int k, const char *head, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+_Noreturn static void arg_error(Interp *in, const Entry *en, int k, const char *head,
+                                const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 static void arg_error(Interp *in, const Entry *en, int k, const char *head, const char *fmt, ...)
 {
     Out o = {0};
@@ -158,8 +159,10 @@ static void bind_sizes(Interp *in, const EntryCode *ec)
                 continue;
             const char *head = arena_printf(in->mem, "%s\n", stop_text[STOP_ARGUMENTS]);
             if (v)
-                arg_error(in, en, k, head, "size %s is %lld here, but %lld before", v->base, n, want);
-            arg_error(in, en, k, head, "dimension %d has size %lld, but must have %lld", d + 1, n, want);
+                arg_error(in, en, k, head, "size %s is %lld here, but %lld before", v->base, n,
+                          want);
+            arg_error(in, en, k, head, "dimension %d has size %lld, but must have %lld", d + 1, n,
+                      want);
         }
     }
     for (int s = 0; s < en->sizes.n; s++)
@@ -196,7 +199,8 @@ static void get_results(Interp *in, const EntryCode *ec, InterpResult *r)
     for (int k = 0; k < c->n_res; k++) {
         if (!r->values)
             interp_fail(in, INTERP_USER, NO_LOC, "out of memory");
-        get_value(in, c->res[k].slot, c->res[k].is_array, atom_type(res->at[k]).elem, &r->values[k]);
+        get_value(in, c->res[k].slot, c->res[k].is_array, atom_type(res->at[k]).elem,
+                  &r->values[k]);
         r->n = k + 1;
     }
 }
@@ -296,7 +300,8 @@ static void complain_at(const InterpResult *r)
         diag_print_line(r->loc);
 }
 
-/* Says what is wrong with parameter k of the IR, a component of an argument as the program has it. */
+/* Says what is wrong with parameter k of the IR, a component of an argument as the program
+ * has it. */
 static void complain_arg(const Entry *en, int k, const char *error)
 {
     for (int i = 0; i < en->ext_params.n; i++) {
@@ -323,7 +328,8 @@ static bool read_args(const Entry *en, FILE *f, rt_hvalue *args)
         const ExtParam *p = &en->ext_params.at[i];
         if (!ext_holds_sum(&p->type))
             continue;
-        complain("argument %d (%s: %s) cannot be read: it is or holds a sum", i + 1, p->name, ext_name(&p->type));
+        complain("argument %d (%s: %s) cannot be read: it is or holds a sum", i + 1, p->name,
+                 ext_name(&p->type));
         rt_reader_close(&rd);
         return false;
     }

@@ -14,9 +14,9 @@
 #ifndef INTERP_INTERP_H
 #define INTERP_INTERP_H
 
-#include "ir/ir.h"
 #include "common/policy.h"
 #include "common/values.h"
+#include "ir/ir.h"
 
 #include <stdio.h>
 

@@ -10,8 +10,9 @@
  * consumes that array. Otherwise a body that runs several times may consume only what it bound
  * itself.
  *
- * Sets of roots are shared: one is a root, or two others, so that a long chain of names for one array costs as much as it is
- * long. Whether a root in it is dead, or was consumed at some time, is kept with it until another one is. */
+ * Sets of roots are shared: one is a root, or two others, so that a long chain of names for one
+ * array costs as much as it is long. Whether a root in it is dead, or was consumed at some time, is
+ * kept with it until another one is. */
 #include "ir/ir.h"
 
 #include <stdio.h>
@@ -32,10 +33,11 @@ typedef VEC(RootSet *) RootSets;
 
 struct Alias {
     Ctx *cx;
-    VarMap *roots;  /* Var -> RootSet *; a variable without an entry is its own root */
-    VarMap *level;  /* root -> 1 + nesting depth of repeated bodies; absent: 0, bound outside */
-    VarSet *fixed;  /* roots that may not be consumed: entry parameters that are not unique */
-    VarSet *marks[N_MARKS];    /* dead here and now; consumed at some time, be it in another branch or iteration */
+    VarMap *roots; /* Var -> RootSet *; a variable without an entry is its own root */
+    VarMap *level; /* root -> 1 + nesting depth of repeated bodies; absent: 0, bound outside */
+    VarSet *fixed; /* roots that may not be consumed: entry parameters that are not unique */
+    VarSet *marks[N_MARKS]; /* dead here and now; consumed at some time, be it in another branch or
+                               iteration */
     unsigned version[N_MARKS]; /* counts their changes */
     Vars dead_list;            /* in order of death */
     RootSets used;             /* the roots of all operands so far, in order */
@@ -149,7 +151,8 @@ static void search(Alias *al, RootSet *r)
     vec_push(al->cx->perm, &al->todo, r);
 }
 
-/* The next root that the search has not seen, in order, or set of roots made before there were `first` sets; NULL at the end. */
+/* The next root that the search has not seen, in order, or set of roots made before there were
+ * `first` sets; NULL at the end. */
 static RootSet *search_next(Alias *al, int first)
 {
     while (al->todo.n) {
@@ -269,7 +272,8 @@ static bool any_marked(Alias *al, Mark m, RootSet *set)
     vec_push(al->cx->perm, &al->todo, set);
     while (al->todo.n) {
         RootSet *r = vec_last(&al->todo);
-        if (r->checked[m] != now && !r->one && (r->a->checked[m] != now || r->b->checked[m] != now)) {
+        if (r->checked[m] != now && !r->one &&
+            (r->a->checked[m] != now || r->b->checked[m] != now)) {
             vec_push(al->cx->perm, &al->todo, r->a->checked[m] != now ? r->a : r->b);
             continue;
         }
@@ -381,7 +385,8 @@ static void consume_results(Alias *al, const Vars *ps, const Body *body)
     for (bool changed = true; changed;) {
         changed = false;
         for (int k = 0; k < n; k++) {
-            const Vars rs = is_marked(al, EVER, ps->at[k]) ? alias_roots(al, body->res.at[k]) : (Vars){0};
+            const Vars rs =
+                is_marked(al, EVER, ps->at[k]) ? alias_roots(al, body->res.at[k]) : (Vars){0};
             for (int i = 0; i < rs.n; i++) {
                 Var *r = rs.at[i];
                 if (is_marked(al, EVER, r))
@@ -414,8 +419,8 @@ static void check_consumed_param(Alias *al, const Exp *e, int k)
     }
 }
 
-/* A parameter that the body consumes was consumed when the next iteration begins: what the body uses,
- * the operands from `from` on, is not its initial value. */
+/* A parameter that the body consumes was consumed when the next iteration begins: what the body
+ * uses, the operands from `from` on, is not its initial value. */
 static void check_consumed_init(Alias *al, const Exp *e, int k, int from)
 {
     const Atom *init = &e->loop.inits.at[k];
@@ -428,9 +433,11 @@ static void check_consumed_init(Alias *al, const Exp *e, int k, int from)
                atom_text(*init), var_text(r));
 }
 
-/* What a result of a loop may be: the results of the last iteration, where of parameters that is what these are. */
+/* What a result of a loop may be: the results of the last iteration, where of parameters that is
+ * what these are. */
 typedef struct {
-    RootSet *base;   /* its initial value, if that is not consumed, and what the body returns besides parameters */
+    RootSet *base; /* its initial value, if that is not consumed, and what the body returns besides
+                      parameters */
     VEC(int) params; /* parameters that the body returns */
 } Carried;
 

@@ -332,15 +332,17 @@ typedef struct ExtType ExtType;
  * values (1 for a scalar or array, more for a tuple or record, whose parts are `fields`). */
 struct ExtType {
     const char *text; /* "[][]f32", "{re: f32, im: f32}" : sizes left out as Futhark's servers do */
-    const char *doc;   /* of the declaration of `alias`, or NULL; no part of the text form */
-    const char *alias; /* what Futhark calls it, if that is something else: "point", "{x:f32, y:f32}"; else NULL */
+    const char *doc;  /* of the declaration of `alias`, or NULL; no part of the text form */
+    const char *alias; /* what Futhark calls it, if that is something else: "point", "{x:f32,
+                          y:f32}"; else NULL */
     int n_vals;
     int n_fields; /* 0 for a scalar or array */
     const char **field_names;
     ExtType *fields;
     int n_variants; /* of a sum, whose first value is the number of the variant */
     struct ExtVariant *variants;
-    ExtType *elem; /* of an array of anything but scalars, with `rank` dimensions: each of its values is an array; else NULL */
+    ExtType *elem; /* of an array of anything but scalars, with `rank` dimensions: each of its
+                      values is an array; else NULL */
     int rank;
 };
 
@@ -389,9 +391,9 @@ typedef struct {
 
 /* What a pass works with. */
 typedef struct {
-    Arena *perm;       /* results */
-    Arena *scratch;    /* temporaries, between arena_mark and arena_reset */
-    int flatten_mode;  /* FlattenMode of flatten/flatten.h */
+    Arena *perm;      /* results */
+    Arena *scratch;   /* temporaries, between arena_mark and arena_reset */
+    int flatten_mode; /* FlattenMode of flatten/flatten.h */
     bool traces; /* #[trace] is to be kept: the program is for the interpreter, as it is lowered */
     bool verify; /* kernels, when they are made and after each pass */
     struct FlLog *log; /* what the last fl_flatten did, for explain */
@@ -574,7 +576,8 @@ static inline bool exp_is(const Exp *e, unsigned traits)
 {
     return (form_info[e->kind].traits & traits) != 0;
 }
-/* Is it a sum, or has parts or elements that are? Such a value cannot be written outside of programs. */
+/* Is it a sum, or has parts or elements that are? Such a value cannot be written outside of
+ * programs. */
 bool ext_holds_sum(const ExtType *x);
 static inline const char *ext_name(const ExtType *x)
 {
@@ -602,7 +605,7 @@ bool exp_has_effect(const Exp *e); /* an assertion: not to be dropped */
  * by their bodies. */
 bool exp_traps(const Exp *e);
 
-/* --- summing.c: bodies that do nothing but reduce ------------------------------------------------- */
+/* --- summing.c: bodies that do nothing but reduce --- */
 
 /* Statement `at` of a body holds its only reduction of scalars: red, a redomap; or a loop that
  * does, which combines what it gives with what it has, by the same operator (which commutes). */
@@ -628,7 +631,7 @@ typedef struct Alias Alias;
 Alias *alias_new(Ctx *cx);
 void alias_bind(Alias *al, Var *v, bool consumable); /* a parameter: a root of its own */
 void alias_body(Alias *al, const Body *b);
-Vars alias_roots(Alias *al, Atom a); /* empty for scalars */
+Vars alias_roots(Alias *al, Atom a);         /* empty for scalars */
 bool alias_is_root(Alias *al, const Var *v); /* the only one of its own */
 bool alias_overlap(Alias *al, Atom a, Atom b);
 bool alias_ever_consumed(Alias *al, Atom a); /* so far, in any branch or iteration */
@@ -677,16 +680,20 @@ const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at); /* also where */
 
 /* --- passes on the IR ----------------------------------------------------------------------- */
 
-PassFn pass_simplify;  /* simplify.c, both dialects */
-PassFn pass_cse;       /* cse.c, both dialects */
-PassFn pass_cse_views; /* cse.c, both dialects: only of scalars and views */
-PassFn pass_interchange; /* loop_interchange.c, SEG dialect: nests in the order in which their arrays lie */
-PassFn pass_choices;   /* choices.c, SOAC dialect: rows of which some are made otherwise, chosen by elements */
-PassFn pass_hoist;     /* hoist.c, both dialects: loop- and nest-invariant code outwards */
-PassFn pass_fuse;      /* fuse.c, SOAC dialect */
-PassFn pass_renest;    /* renest.c, SOAC dialect: maps take the shape in which they are read */
-PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: cheap arrays are computed where they are read */
-PassFn pass_ahead;     /* ahead.c, SOAC dialect: reductions of what a loop carries a turn ahead, fused */
-PassFn pass_joined;    /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
+PassFn pass_simplify;    /* simplify.c, both dialects */
+PassFn pass_cse;         /* cse.c, both dialects */
+PassFn pass_cse_views;   /* cse.c, both dialects: only of scalars and views */
+PassFn pass_interchange; /* loop_interchange.c, SEG dialect: nests in the order in which their
+                            arrays lie */
+PassFn pass_choices; /* choices.c, SOAC dialect: rows of which some are made otherwise, chosen by
+                        elements */
+PassFn pass_hoist;   /* hoist.c, both dialects: loop- and nest-invariant code outwards */
+PassFn pass_fuse;    /* fuse.c, SOAC dialect */
+PassFn pass_renest;  /* renest.c, SOAC dialect: maps take the shape in which they are read */
+PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: cheap arrays are computed where they are
+                              read */
+PassFn
+    pass_ahead; /* ahead.c, SOAC dialect: reductions of what a loop carries a turn ahead, fused */
+PassFn pass_joined; /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
 
 #endif

@@ -26,7 +26,7 @@ void ranges_given(Ranges *ra, Type t);
  * sizes may be any number: `map (\x -> replicate (n - 1) x) xs` for no xs. So a dimension says
  * something where the others are certainly not 0. */
 void ranges_type(Ranges *ra, Type t);
-bool ranges_dim_exists(Ranges *ra, Type t, int d); /* the same of dimension d */
+bool ranges_dim_exists(Ranges *ra, Type t, int d);           /* the same of dimension d */
 void ranges_bind(Ranges *ra, const Vars *pat, const Exp *e); /* what the definition says */
 void ranges_cond(Ranges *ra, Atom cond, bool truth);
 /* What the binders of a loop, a dimension and a function say in its body; rows: of arrs, the last

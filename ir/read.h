@@ -1,5 +1,5 @@
-/* Private to read.c, read_atom.c and read_lex.c: tokens and the reader's state. The reader of kernels
- * (kir/text/read.c) shares the tokens and the constants. */
+/* Private to read.c, read_atom.c and read_lex.c: tokens and the reader's state. The reader of
+ * kernels (kir/text/read.c) shares the tokens and the constants. */
 #ifndef IR_READ_H
 #define IR_READ_H
 

@@ -117,7 +117,7 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t)
     static void conv_##F##_##T(ARGS)                                                               \
     {                                                                                              \
         UNUSED;                                                                                    \
-        PUT_##m(mf_##F##_to_##T((mf_##F)a->fm))                                                                 \
+        PUT_##m(mf_##F##_to_##T((mf_##F)a->fm))                                                    \
     }
 #define CONV_TEST(FTAG, F, fm, dummy)                                                              \
     static void conv_##F##_b(ARGS)                                                                 \

@@ -1,11 +1,11 @@
 /* The kernel builder: parameters are found while the text is made. */
 #include "kernels/kernel.h"
 
+#include "common/policy.h"
+#include "kir/facts/verify.h"
 #include "kir/passes/columns.h"
 #include "kir/passes/passes.h"
-#include "kir/facts/verify.h"
 #include "kir/walk.h"
-#include "common/policy.h"
 
 #include <string.h>
 
@@ -424,7 +424,8 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     f->may_fail = k->may_fail || kg->waits;
     for (int i = 0; i < kg->params.n; i++) {
         const KParam *p = &kg->params.at[i];
-        vec_push(kg->cx->perm, &f->params, (KFormal){.kind = p->kind, .buf = p->buf, .var = p->var});
+        vec_push(kg->cx->perm, &f->params,
+                 (KFormal){.kind = p->kind, .buf = p->buf, .var = p->var});
     }
     return f;
 }
@@ -474,7 +475,8 @@ static void pad_locals(KGen *kg, KFun *f)
         if (p->kind != KP_LOCAL || !p->buf->padded)
             continue;
         const Sx *gaps = sx_op(cx, SX_DIV, p->bytes, sx_const(cx, ROW));
-        p->bytes = sx_add(cx, p->bytes, sx_mul(cx, gaps, sx_const(cx, prim_type_bytes[p->buf->elem])));
+        p->bytes =
+            sx_add(cx, p->bytes, sx_mul(cx, gaps, sx_const(cx, prim_type_bytes[p->buf->elem])));
     }
 }
 
@@ -539,7 +541,8 @@ Kernel *kg_finish(KGen *kg)
 void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups)
 {
     const Sx *columns = kg->columns;
-    HostOp op = {.kind = H_LAUNCH, .loc = kg->seg->loc, .kernel = k, .n_launch_dims = columns ? 2 : 1};
+    HostOp op = {
+        .kind = H_LAUNCH, .loc = kg->seg->loc, .kernel = k, .n_launch_dims = columns ? 2 : 1};
     op.groups[0] = groups;
     bool beside = k->fun->columns == KC_LATER;
     op.local[beside] = kg->group_size;

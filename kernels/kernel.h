@@ -63,8 +63,8 @@ typedef struct {
     bool coop;         /* group mode */
     bool clean;        /* group mode: nothing touched shared memory since the last barrier */
     bool may_fail;     /* records failures */
-    bool waits;        /* for other groups; that it did so in vain is a failure, which is seen late */
-    bool guard;        /* does nothing once an earlier launch failed: its data decide addresses */
+    bool waits; /* for other groups; that it did so in vain is a failure, which is seen late */
+    bool guard; /* does nothing once an earlier launch failed: its data decide addresses */
     bool uses_scratch; /* has thread memory in a global block: the number of threads is bounded */
     bool uses_heap;    /* ... or a heap */
     bool heap_dirty;   /* something was taken from the heap since the last mark */
@@ -79,9 +79,10 @@ typedef struct {
     const KStm *work;      /* the thread's present piece of work: failures leave it */
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
     const Sx *group_size;  /* host: work-items a group, or a column of it */
-    const Sx *columns; /* host: elements that a group may have at a time (kir/passes/columns.h); NULL: one */
-    bool pads;         /* its arrays in local memory may have gaps (kir/passes/padded.c) */
-    bool few;          /* few work-items may do for an element, less than a warp */
+    const Sx *columns;     /* host: elements that a group may have at a time (kir/passes/columns.h);
+                              NULL: one */
+    bool pads;             /* its arrays in local memory may have gaps (kir/passes/padded.c) */
+    bool few;              /* few work-items may do for an element, less than a warp */
 } KGen;
 
 /* --- kernel.c ------------------------------------------------------------------------------ */
@@ -158,8 +159,9 @@ const KExp *kg_zero(KGen *kg, PrimType t);
 void kg_loop_unroll(KGen *kg, int times);
 /* Notes the statement at work as irregular, for explain. */
 void kg_irregular(KGen *kg, bool heap, const char *text);
-/* The finished kernel, interned (kg->columns becomes NULL if it can not have any); its launch as `groups` work-groups of kg->group_size, with the
- * blocks `outs` in place of the parameters made by kg_param_out. */
+/* The finished kernel, interned (kg->columns becomes NULL if it can not have any); its launch as
+ * `groups` work-groups of kg->group_size, with the blocks `outs` in place of the parameters made by
+ * kg_param_out. */
 Kernel *kg_finish(KGen *kg);
 void kg_launch(KGen *kg, Kernel *k, const Sx *groups);
 void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups);
@@ -381,8 +383,8 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 /* Level-1 segmap with level-0 constructs inside, all of whose arrays have a bound. */
 void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 void group_seg(KGen *kg, const Stm *s);
-/* Statement i of b, which are as many as it returns: a level-0 scan with the maps behind it; 0 if it
- * is something else. */
+/* Statement i of b, which are as many as it returns: a level-0 scan with the maps behind it; 0 if
+ * it is something else. */
 int group_scan_stms(KGen *kg, const Body *b, int i);
 void group_sequential(KGen *kg, const Stm *s); /* code without parallelism */
 

@@ -98,7 +98,8 @@ static void put_block(Key *k, const KBlock *b);
 static void put_stm(Key *k, const KStm *s)
 {
     put(k, s->kind);
-    put(k, (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->lead << 2 | s->doubling << 1 | s->post);
+    put(k, (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->lead << 2 | s->doubling << 1 |
+               s->post);
     put(k, (uint64_t)(uint32_t)s->unroll << 32 | (uint32_t)s->site);
     if (s->kind == KST_WORK)
         put_object(k, s);
@@ -138,7 +139,7 @@ KKey kir_key(Arena *a, const KFun *f)
 {
     Key k = {.arena = a, .numbers = ptrmap_new(a)};
     put(&k, (uint64_t)f->columns << 32 | (uint64_t)f->heap_types << 3 | (uint64_t)f->sized << 2 |
-            (uint64_t)f->narrow << 1 | f->may_fail);
+                (uint64_t)f->narrow << 1 | f->may_fail);
     put(&k, (uint64_t)f->params.n);
     for (int i = 0; i < f->params.n; i++) {
         put(&k, (uint64_t)f->params.at[i].kind << 1 | f->params.at[i].steady);

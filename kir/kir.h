@@ -51,15 +51,15 @@ struct KBuf {
     const char *name;
     KSpace space;
     PrimType elem;
-    int64_t count;  /* elements of a private array; else 0 */
-    const KBuf *of; /* VIEW: whose memory it is */
-    bool read_only; /* no launch that reads it writes it */
-    bool no_alias;  /* no other parameter reaches its memory, or nobody writes it */
-    bool write_any; /* RACEs only */
+    int64_t count;   /* elements of a private array; else 0 */
+    const KBuf *of;  /* VIEW: whose memory it is */
+    bool read_only;  /* no launch that reads it writes it */
+    bool no_alias;   /* no other parameter reaches its memory, or nobody writes it */
+    bool write_any;  /* RACEs only */
     bool own_writes; /* what a work-item writes, no other of its group writes */
     bool unshared;   /* ... or reads */
     bool padded;     /* local: it has room for a word behind each 32, see padded.c */
-    int align;      /* bytes to which its first element and its end are aligned; 0: its own size */
+    int align;       /* bytes to which its first element and its end are aligned; 0: its own size */
 };
 
 typedef enum {
@@ -96,16 +96,18 @@ extern const char *const kexp_word[N_KEXPS];
     X(LOCAL, "local_id", T_I64, false)                                                             \
     X(GROUP_SIZE, "group_size", T_I64, true)                                                       \
     X(GROUPS, "groups", T_I64, true)                                                               \
-    X(GRID_SIZE, "grid_size", T_I64, true)          /* groups times group size, which costs less */  \
-    X(LANE, "lane", T_I64, false)                   /* in the sub-group */                         \
-    X(LANES, "lanes", T_I64, true)                  /* of a sub-group */                           \
-    /* The lead of a group is its first sub-group, where sub-groups have barriers of their own (and, \
-     * unless the group has fewer work-items, LEAD_LEAST or more); else it is the whole group. */  \
+    X(GRID_SIZE, "grid_size", T_I64, true) /* groups times group size, which costs less */         \
+    X(LANE, "lane", T_I64, false)          /* in the sub-group */                                  \
+    X(LANES, "lanes", T_I64, true)         /* of a sub-group */                                    \
+    /* The lead of a group is its first sub-group, where sub-groups have barriers of their own     \
+     * (and, unless the group has fewer work-items, LEAD_LEAST or more); else it is the whole      \
+     * group. */                                                                                   \
     X(IN_LEAD, "in_lead", T_BOOL, false)                                                           \
     X(LEAD_SIZE, "lead_size", T_I64, true)                                                         \
     X(FAILED_BEFORE, "failed_before", T_BOOL, true) /* did an earlier launch fail? */              \
     X(ATOMIC64, "atomic64", T_BOOL, true)           /* has the device atomics on 64 bits? */       \
-    /* Is the kernel built for the sizes of its launch, so that loops of few turns are unrolled? */ \
+    /* Is the kernel built for the sizes of its launch, so that loops of few turns are unrolled?   \
+     */                                                                                            \
     X(UNROLLS, "unrolls", T_BOOL, true)                                                            \
     /* ... and are slices (KFun.slices) private arrays instead? */                                 \
     X(HAS_SLICES, "has_slices", T_BOOL, true)
@@ -182,13 +184,15 @@ typedef struct {
     KParamKind kind;
     KBuf *buf;
     KVar *var;
-    bool steady; /* SCALAR, or size of LOCAL, of a kernel that is `sized`: seldom another number than at the last launch */
+    bool steady; /* SCALAR, or size of LOCAL, of a kernel that is `sized`: seldom another number
+                    than at the last launch */
 } KFormal;
 typedef VEC(KFormal) KFormals;
 
-/* A block in global memory (a parameter) of which each work-item has a slice for itself, of `count` elements, an expression
- * over scalar parameters. Where the kernel is built for the sizes of its launch, and these are few, private arrays take
- * the place of the slices of all such blocks (slices.c). */
+/* A block in global memory (a parameter) of which each work-item has a slice for itself, of `count`
+ * elements, an expression over scalar parameters. Where the kernel is built for the sizes of its
+ * launch, and these are few, private arrays take the place of the slices of all such blocks
+ * (slices.c). */
 typedef struct {
     KBuf *buf;
     const KExp *count;
@@ -218,7 +222,8 @@ typedef struct {
     unsigned heap_types; /* set of PrimType: what is taken from the heap */
     bool may_fail;
     bool alone; /* a group is one work-item: barriers are not needed */
-    bool sized; /* it is built for the numbers of a launch: what is steady, and the size of groups */
+    bool
+        sized; /* it is built for the numbers of a launch: what is steady, and the size of groups */
     KColumns columns;
     int vector_bytes; /* bytes of the largest access that pays (vector.c); 0: of one element */
 } KFun;
@@ -241,11 +246,13 @@ const KExp *kx_prim(Arena *a, PrimOp op, PrimType type, const KExp *const *args)
 const KExp *kx_prim1(Arena *a, PrimOp op, const KExp *x);
 const KExp *kx_prim2(Arena *a, PrimOp op, const KExp *x, const KExp *y);
 const KExp *kx_conv(Arena *a, PrimType to, const KExp *x);
-/* The bits of a scalar as a word, an unsigned type that is as wide or wider, and the scalar of type t in one. */
+/* The bits of a scalar as a word, an unsigned type that is as wide or wider, and the scalar of type
+ * t in one. */
 const KExp *kx_to_word(Arena *a, PrimType word, const KExp *x);
 const KExp *kx_from_word(Arena *a, PrimType t, const KExp *word);
 const KExp *kx_index(Arena *a, const KExp *x); /* an i64, as an index: it must have room */
-const KExp *kx_converted(const KExp *x);       /* of an i64 or index, before it was converted from the other */
+const KExp *
+kx_converted(const KExp *x); /* of an i64 or index, before it was converted from the other */
 const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y);
 const KExp *kx_part(Arena *a, const KExp *v, int k);
 const KExp *kx_vector(Arena *a, const KExp *const *x, int n);
@@ -277,7 +284,7 @@ typedef struct {
     VEC(KBlock *) open; /* blocks at work, outermost first */
     int n_names;
     KFun *fun;
-    Loc at;        /* of the statements being made */
+    Loc at; /* of the statements being made */
 } KBuild;
 
 KBuild *kb_new(Arena *a);
@@ -300,14 +307,13 @@ void kb_var_var(KBuild *b, KVar *v, const KExp *init);
 void kb_set(KBuild *b, KVar *v, const KExp *x);
 void kb_store(KBuild *b, KBuf *buf, const KExp *at, const KExp *x);
 KBuf *kb_array(KBuild *b, const char *base, PrimType elem, int64_t count);
-void kb_fresh(KBuild *b, KBuf *buf); /* local memory: its contents begin here */
+void kb_fresh(KBuild *b, KBuf *buf);     /* local memory: its contents begin here */
 void kb_meet(KBuild *b, unsigned fence); /* a BARRIER: all work-items of the group meet */
 
 /* Blocks: what follows goes into them until kb_end. */
 const KExp *kb_for(KBuild *b, const char *base, const KExp *from, const KExp *to, const KExp *step);
 void kb_for_var(KBuild *b, KVar *v, const KExp *from, const KExp *to, const KExp *step);
-const KExp *kb_for_times(KBuild *b, const char *base, const KExp *from, const KExp *to,
-                         int factor);
+const KExp *kb_for_times(KBuild *b, const char *base, const KExp *from, const KExp *to, int factor);
 KStm *kb_while(KBuild *b, const KExp *cond);
 void kb_if(KBuild *b, const KExp *cond);
 void kb_else(KBuild *b); /* ends the IF's first branch, and begins its second */

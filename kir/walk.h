@@ -38,8 +38,8 @@ bool kstm_sets(const KStm *s, const KVar *v);
 /* Is memory that a buffer names read, written by it? */
 bool kstm_reads(const KStm *s);
 bool kstm_writes(const KStm *s);
-/* The spaces (set of 1u << KSpace) whose accesses it orders as a place where all work-items of a group
- * meet; 0: it is no such place. */
+/* The spaces (set of 1u << KSpace) whose accesses it orders as a place where all work-items of a
+ * group meet; 0: it is no such place. */
 unsigned kstm_fence(const KStm *s);
 /* Does it tell other groups something, or see what they tell? */
 bool kstm_tells(const KStm *s);

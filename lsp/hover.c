@@ -61,7 +61,8 @@ static void show_module(Out *o, const Look *l, const Site *s)
 {
     ModuleAt m = module_at(l->ast, s->def);
     bool type = s->bind->kind == BIND_MODTYPE;
-    const char *head = arena_printf(l->a, type ? "module type %s = " : "module %s : ", s->bind->name);
+    const char *head =
+        arena_printf(l->a, type ? "module type %s = " : "module %s : ", s->bind->name);
     if (m.mod)
         fe_print_module(o, s->bind->name, m.mod);
     else if (m.type)

@@ -76,9 +76,9 @@ static Ast *parse_with_hole(Look *l, size_t at, size_t end)
     const char *close[] = {"", arena_strndup(l->a, all, inner), all};
     bool pattern = behind_case(text, at);
     for (int k = 0; k < (pattern ? 3 : 24); k++) {
-        const char *hole =
-            pattern ? arena_printf(l->a, "_ -> ???%s", close[k % 3])
-                    : arena_printf(l->a, "???%s%s%s", branches[k / 3 % 4], close[k % 3], bodies[k / 12]);
+        const char *hole = pattern ? arena_printf(l->a, "_ -> ???%s", close[k % 3])
+                                   : arena_printf(l->a, "???%s%s%s", branches[k / 3 % 4],
+                                                  close[k % 3], bodies[k / 12]);
         const char *def = arena_printf(l->a, "%.*s%s%.*s", (int)(at - from), text + from, hole,
                                        (int)(to - end), text + end);
         bool other = k % 3 == 0 || strcmp(close[k % 3], close[k % 3 - 1]) != 0;

@@ -3,8 +3,8 @@
  * and the end of its input. */
 #include "lsp/lsp.h"
 
-#include "command/args.h"
 #include "base/diag.h"
+#include "command/args.h"
 #include "lsp/server.h"
 
 #include <errno.h>

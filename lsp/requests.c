@@ -31,7 +31,8 @@ static const Request requests[] = {
     {"textDocument/completion", NULL, query_completion, true, "completionProvider",
      "{\"triggerCharacters\":[\".\",\"#\"]}"},
     {"textDocument/documentSymbol", NULL, query_symbols, false, "documentSymbolProvider", "true"},
-    {"textDocument/formatting", NULL, query_formatting, false, "documentFormattingProvider", "true"},
+    {"textDocument/formatting", NULL, query_formatting, false, "documentFormattingProvider",
+     "true"},
 };
 enum { N_REQUESTS = sizeof requests / sizeof *requests };
 

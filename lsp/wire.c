@@ -76,12 +76,13 @@ static WireStatus read_header(const Buffer *in, size_t *header, size_t *length)
     return found ? WIRE_MESSAGE : WIRE_BROKEN;
 }
 
-/* Drops bytes up to the next thing that looks like a header, or like the beginning of one behind which nothing is there
- * yet, but the first byte at least. */
+/* Drops bytes up to the next thing that looks like a header, or like the beginning of one behind
+ * which nothing is there yet, but the first byte at least. */
 static void resynchronise(Buffer *in)
 {
     size_t at = 1;
-    while (at < in->n && strncasecmp(in->bytes + at, length_key, in->n - at < KEY ? in->n - at : KEY) != 0)
+    while (at < in->n &&
+           strncasecmp(in->bytes + at, length_key, in->n - at < KEY ? in->n - at : KEY) != 0)
         at++;
     buffer_drop(in, at);
 }

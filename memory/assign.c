@@ -16,13 +16,13 @@ typedef struct {
     VarSet *computed; /* arrays that are never made */
     EntryMemory *em;
     Stms *out;
-    bool changed;   /* the body at work is not what it was */
-    int guard_mark; /* inside a guarded version: blocks with a smaller root are older than it and
-                       must stay as they are, in case that the version is refused; else -1 */
-    VarSet *guards; /* bool variables bound to a SUFF */
-    Alias *al;      /* of the entry */
-    const Body *body; /* at work */
-    int at;           /* the statement of it */
+    bool changed;      /* the body at work is not what it was */
+    int guard_mark;    /* inside a guarded version: blocks with a smaller root are older than it and
+                          must stay as they are, in case that the version is refused; else -1 */
+    VarSet *guards;    /* bool variables bound to a SUFF */
+    Alias *al;         /* of the entry */
+    const Body *body;  /* at work */
+    int at;            /* the statement of it */
     VarMap *equations; /* bool variable -> the comparison of two sizes that it is */
     Atoms equal;       /* pairs of sizes that were asserted to be equal */
 } Assign;

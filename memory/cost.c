@@ -2,12 +2,12 @@
  *
  * For each element, with RIGHT for a coalesced access as the measure, the cost is the sum of
  *
- *   - for each construct that reads the array, what its accesses cost: RIGHT where they lie right, or a
- *     reduction's neighbouring segments beside each other,
- *     else ONCE, or AGAIN if the same work-item wants the neighbours as well or many work-items the
- *     same element; next to nothing where only a part of the array is read, less where nothing is
- *     known, so that the program's order is as good as any. Or what a transposed copy costs (COPY,
- *     in front of the loops that do not change the array) and the accesses through it, if less;
+ *   - for each construct that reads the array, what its accesses cost: RIGHT where they lie right,
+ * or a reduction's neighbouring segments beside each other, else ONCE, or AGAIN if the same
+ * work-item wants the neighbours as well or many work-items the same element; next to nothing where
+ * only a part of the array is read, less where nothing is known, so that the program's order is as
+ * good as any. Or what a transposed copy costs (COPY, in front of the loops that do not change the
+ * array) and the accesses through it, if less;
  *
  *   - for each construct that makes it: WRITE if neighbours write apart, AGAIN if each goes on
  * along a row;
@@ -17,10 +17,9 @@
  *
  * Work-groups have so much else to do that accesses apart cost less (GROUP_..: on an H200 16-27 us
  * for 2^24 elements where a copy takes 62). Each counts LOOP_TURNS times for each host loop around
- * it; of two versions the first counts a third, since it is for data of a kind, like that with very many
- * rows. From the layouts that constructs write by
- * themselves, the search changes the layout of one array, or of all that are connected with it, as
- * long as that makes the sum smaller. */
+ * it; of two versions the first counts a third, since it is for data of a kind, like that with very
+ * many rows. From the layouts that constructs write by themselves, the search changes the layout of
+ * one array, or of all that are connected with it, as long as that makes the sum smaller. */
 #include "memory/layout.h"
 
 #include <string.h>
@@ -82,8 +81,8 @@ static int access_cost(WantKind kind, bool right, int once)
     return 0;
 }
 
-/* Does r want what access i wants by one before it, too? Of an array that it reads in several places, as stencils
- * do, most is in the cache then. */
+/* Does r want what access i wants by one before it, too? Of an array that it reads in several
+ * places, as stencils do, most is in the cache then. */
 static bool wants_again(const Lay *ly, const Reader *r, int i)
 {
     const Access *ac = &ly->accesses.at[i];

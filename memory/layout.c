@@ -117,7 +117,8 @@ static void copy_of(Lay *ly, const Stm *s, Atom a, bool fixed)
     add_edge(ly, w, view_of(ly, atom_var(s->pat.at[0])), fixed ? COPY : 1);
 }
 
-/* The dimension of v in which neighbours of those accesses differ; -1: they differ in several, or none. */
+/* The dimension of v in which neighbours of those accesses differ; -1: they differ in several, or
+ * none. */
 static int fast_of(const Accesses *found, const Var *v)
 {
     int fast = -1;
@@ -136,7 +137,8 @@ static void readers_of(Lay *ly, const Exp *e)
 {
     ArenaMark mark = arena_mark(ly->cx->scratch);
     Accesses found = access_of_seg(ly->cx, e), across = {0};
-    if (ly->turns > 1) /* a copy in a version would be made in each turn; else few segments may want it */
+    if (ly->turns >
+        1) /* a copy in a version would be made in each turn; else few segments may want it */
         across = access_across(ly->cx, e);
     Vars consumed = exp_consumes(ly->cx, e);
     VarSet *done = varmap_new(ly->cx->scratch);
@@ -324,7 +326,8 @@ static void pass_on(Lay *ly, const Stm *s, const Body *side, int share)
     ly->share = share;
     for (int i = 0; i < s->pat.n; i++)
         if (s->pat.at[i]->type.rank > 0)
-            add_edge(ly, view_of(ly, side->res.at[i]), view_of(ly, atom_var(s->pat.at[i])), PASS_ON);
+            add_edge(ly, view_of(ly, side->res.at[i]), view_of(ly, atom_var(s->pat.at[i])),
+                     PASS_ON);
     ly->share = outer;
 }
 
@@ -332,7 +335,8 @@ static void lay_if(Lay *ly, const Stm *s)
 {
     const Exp *e = s->exp;
     bool guard = e->branch.test.var && varset_has(ly->guards, e->branch.test.var);
-    int then_ = guard ? (ly->share + 2) / 3 : ly->share, else_ = guard ? ly->share - ly->share / 3 : ly->share;
+    int then_ = guard ? (ly->share + 2) / 3 : ly->share,
+        else_ = guard ? ly->share - ly->share / 3 : ly->share;
     lay_side(ly, e->branch.then_, then_);
     lay_side(ly, e->branch.else_, else_);
     for (int i = 0; i < s->pat.n; i++)

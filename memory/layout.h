@@ -28,7 +28,8 @@ typedef VEC(Access) Accesses;
 
 /* Those of which something can be said, in scratch memory. */
 Accesses access_of_seg(Ctx *cx, const Exp *seg);
-/* ... if it is a reduction whose segments lie beside each other (kernels/level1/segacross.c); none of others. */
+/* ... if it is a reduction whose segments lie beside each other (kernels/level1/segacross.c); none
+ * of others. */
 Accesses access_across(Ctx *cx, const Exp *seg);
 /* The dimension of the nest that neighbouring work-items differ in; -1: none. */
 int access_fast_dim(const Exp *seg);
@@ -40,9 +41,9 @@ VarSet *mem_computed(Ctx *cx, const Entry *en);
 
 /* --- within.c -------------------------------------------------------------------------------- */
 
-/* The in-place update that puts result j of statement i of b, whole, into an array, if that result can be
- * built there from the start; NULL if not. al: has walked the entry. That the memory may be written is for
- * the caller to say. */
+/* The in-place update that puts result j of statement i of b, whole, into an array, if that result
+ * can be built there from the start; NULL if not. al: has walked the entry. That the memory may be
+ * written is for the caller to say. */
 const Exp *within_update(Ctx *cx, Alias *al, const Body *b, int i, int j);
 
 /* --- cost.c: layouts as numbers, and the search for the least --------------------------------- */
@@ -75,9 +76,9 @@ typedef struct {
     const Exp *seg;
     Var *arr;
     View view;
-    int first, n;         /* its accesses */
-    int once;             /* what one that lies wrong costs if it is the only one of its elements */
-    int across;           /* the dimension in which neighbouring segments of a reduction differ; -1: none */
+    int first, n; /* its accesses */
+    int once;     /* what one that lies wrong costs if it is the only one of its elements */
+    int across;   /* the dimension in which neighbouring segments of a reduction differ; -1: none */
     int64_t weight, copy; /* copy: its cost; -1: must not be copied */
 } Reader;
 

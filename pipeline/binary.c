@@ -18,12 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The runtime of programs, compiled: $MINIFUT_RUNTIME, or the library that was built with this compiler and holds the same
- * text, beside it or where it was installed. NULL: programs compile it themselves, as those do whose compiler or flags
- * somebody chose. */
+/* The runtime of programs, compiled: $MINIFUT_RUNTIME, or the library that was built with this
+ * compiler and holds the same text, beside it or where it was installed. NULL: programs compile it
+ * themselves, as those do whose compiler or flags somebody chose. */
 static const char *compiled_runtime(Arena *a)
 {
-    static const char *const folders[] = {"", "/build", "/../lib/minifut"}; /* from the compiler's own */
+    static const char *const folders[] = {"", "/build",
+                                          "/../lib/minifut"}; /* from the compiler's own */
     const char *given = getenv("MINIFUT_RUNTIME"), *cc = getenv("CC"), *flags = getenv("CFLAGS");
     if (given && *given)
         return given;
@@ -34,7 +35,8 @@ static const char *compiled_runtime(Arena *a)
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        const char *path = arena_printf(a, "%s%s/libminifut_rt-%s.a", self, folders[i], embed_digest());
+        const char *path =
+            arena_printf(a, "%s%s/libminifut_rt-%s.a", self, folders[i], embed_digest());
         if (access(path, R_OK) == 0)
             return path;
     }
@@ -62,7 +64,8 @@ static int run_cc(Arena *a, const char *binary, const char *c_file)
     if (status < 0)
         fprintf(stderr, "minifut: cannot run the C compiler: %s\n", strerror(errno));
     else if (WIFSIGNALED(status))
-        fprintf(stderr, "minifut: the C compiler was ended by a signal (%s) on %s%s\n", strsignal(WTERMSIG(status)), c_file,
+        fprintf(stderr, "minifut: the C compiler was ended by a signal (%s) on %s%s\n",
+                strsignal(WTERMSIG(status)), c_file,
                 WTERMSIG(status) == SIGKILL ? ": is there too little memory?" : "");
     else if (status)
         fprintf(stderr,
@@ -79,7 +82,8 @@ static bool put_in_place(const char *tmp, const char *name)
     mode_t mask = umask(0);
     umask(mask);
     errno = ENODATA; /* one that succeeds without a word and without a file */
-    return stat(tmp, &st) == 0 && st.st_size > 0 && chmod(tmp, 0777 & ~mask) == 0 && rename(tmp, name) == 0;
+    return stat(tmp, &st) == 0 && st.st_size > 0 && chmod(tmp, 0777 & ~mask) == 0 &&
+           rename(tmp, name) == 0;
 }
 
 int binary_build(Arena *a, const char *name)

@@ -6,13 +6,15 @@
 
 #include <stdbool.h>
 
-/* Builds NAME from NAME.c, in a new file beside it; an old NAME stays as it was until the new one is there. The exit code,
- * 0 or 1 after a message. The runtime, which all programs begin with, is taken from a library that holds it compiled, where
- * there is one of this very text (libminifut_rt-DIGEST.a). */
+/* Builds NAME from NAME.c, in a new file beside it; an old NAME stays as it was until the new one
+ * is there. The exit code, 0 or 1 after a message. The runtime, which all programs begin with, is
+ * taken from a library that holds it compiled, where there is one of this very text
+ * (libminifut_rt-DIGEST.a). */
 int binary_build(Arena *a, const char *name);
 /* Is it a program that we have built? Such programs have their help in them. */
 bool binary_is_ours(const char *path);
-/* Can a program get this name? A folder cannot, and a device or pipe must not be replaced: false after a message. */
+/* Can a program get this name? A folder cannot, and a device or pipe must not be replaced: false
+ * after a message. */
 bool binary_may_be(const char *name);
 
 #endif

@@ -24,7 +24,8 @@ typedef struct {
 Prog *front_end(Ctx *cx, const char *file);
 /* What is said of a mode of flattening that does not exist. */
 const char *unknown_mode(Arena *a, const char *mode);
-/* The names of the modes, and of the stages (what the frontend gives, "lower", before them), with spaces between. */
+/* The names of the modes, and of the stages (what the frontend gives, "lower", before them), with
+ * spaces between. */
 const char *mode_words(Arena *a);
 const char *pass_words(Arena *a);
 /* Index of the stage with this name, -1 if there is none. */

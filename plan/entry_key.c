@@ -1,6 +1,7 @@
-/* A number for what an entry does: a walk over its operations in order, in which variables, blocks and sizes are told by the
- * numbers that they get where they come first, and kernels by what they do. It says nothing of names, of places in
- * the source and of other entries, so that what was measured of an entry holds when something else is changed. */
+/* A number for what an entry does: a walk over its operations in order, in which variables, blocks
+ * and sizes are told by the numbers that they get where they come first, and kernels by what they
+ * do. It says nothing of names, of places in the source and of other entries, so that what was
+ * measured of an entry holds when something else is changed. */
 #include "plan/plan.h"
 
 #include "base/ptrmap.h"

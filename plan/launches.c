@@ -20,8 +20,8 @@ typedef struct {
 } Word;
 typedef VEC(Word) Words;
 
-/* A symmetric relation between names, by Mem.id: a row of bits for each. Branches and loops change little of it, so it is
- * not copied for them, but what they change is noted. */
+/* A symmetric relation between names, by Mem.id: a row of bits for each. Branches and loops change
+ * little of it, so it is not copied for them, but what they change is noted. */
 typedef struct {
     int n;
     size_t words; /* of a row */
@@ -119,7 +119,8 @@ static void join_branches(Ctx *cx, Same *s, int from, const Words *other)
     for (int i = 0; i < other->n; i++)
         s->stamp[other->at[i].at] = s->joins;
     for (int i = from; i < end; i++) {
-        Word was = s->before.at[i]; /* the other branch left it so, if this is the first change of it */
+        Word was =
+            s->before.at[i]; /* the other branch left it so, if this is the first change of it */
         if (s->stamp[was.at] != s->joins)
             set_word(cx, s, was.at, s->same[was.at] | was.value);
         s->stamp[was.at] = s->joins;

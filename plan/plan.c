@@ -68,7 +68,8 @@ int plan_n_params(const Plan *p)
 
 const char *plan_param_name(const Plan *p, int id)
 {
-    int size = id - p->thresholds.n, user = size - p->size_params.n, choice = user - p->user_params.n;
+    int size = id - p->thresholds.n, user = size - p->size_params.n,
+        choice = user - p->user_params.n;
     if (size < 0)
         return p->thresholds.at[id].name;
     if (user < 0)

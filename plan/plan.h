@@ -57,7 +57,7 @@ typedef struct Kernel {
     bool fixed_group;     /* its work-items meet at barriers: groups have their size for a reason */
     int private_words;    /* that a work-item's arrays have on GPUs */
     const Exp *seg;       /* the construct it was made for (explain), NULL for helpers */
-    const char *local;     /* bytes of local memory, for people; NULL: none */
+    const char *local;    /* bytes of local memory, for people; NULL: none */
     Irregulars irregulars; /* in the order of the text */
 } Kernel;
 typedef VEC(Kernel *) Kernels;
@@ -94,8 +94,8 @@ typedef enum {
 typedef enum { ALLOC_FRESH, ALLOC_BOARD, ALLOC_COUNTS } AllocFrom;
 extern const char *const alloc_from_text[];
 
-/* A version works inside work-groups: before it is taken, each kernel in it must fit. So must one that a
- * maker launches where it has another. */
+/* A version works inside work-groups: before it is taken, each kernel in it must fit. So must one
+ * that a maker launches where it has another. */
 typedef struct {
     Kernel *kernel;
     const Sx *group_size;  /* work-items */
@@ -103,14 +103,14 @@ typedef struct {
 } Fit;
 typedef VEC(Fit) Fits;
 
-/* A kernel that a maker takes where it can run and pays, instead of what it takes else. Users may say
- * otherwise. */
+/* A kernel that a maker takes where it can run and pays, instead of what it takes else. Users may
+ * say otherwise. */
 typedef struct {
-    const char *kind; /* of kernel: "segtile" */
-    const char *pays; /* when, for people: "blocks of both factors keep the device busy" */
-    Loc loc;          /* of the construct ... */
+    const char *kind;   /* of kernel: "segtile" */
+    const char *pays;   /* when, for people: "blocks of both factors keep the device busy" */
+    Loc loc;            /* of the construct ... */
     const Entry *entry; /* ... and whose it is */
-    const char *name; /* "main.choice_segtile_0" (host_choices) */
+    const char *name;   /* "main.choice_segtile_0" (host_choices) */
 } Choice;
 
 struct HostOp {
@@ -131,10 +131,12 @@ struct HostOp {
     KParams args; /* like kernel->params, with the arguments of this launch */
     int n_launch_dims;
     const Sx *groups[3], *local[3];
-    const Sx *bytes, *operations; /* that it must move and compute (work.c); for profiles; NULL: not known */
+    const Sx *bytes,
+        *operations; /* that it must move and compute (work.c); for profiles; NULL: not known */
     /* branch and loop */
     LoopKind loop_kind;
-    const char *threshold; /* H_LOOP that launches, not in another one: whether its steps are short */
+    const char
+        *threshold; /* H_LOOP that launches, not in another one: whether its steps are short */
     HostOps then_, else_; /* H_LOOP: then_ is the body */
     Fits fits;            /* H_IF: then_ is taken only if all fit */
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
@@ -164,8 +166,8 @@ typedef struct {
 typedef struct {
     const char *name; /* "main.suff_outer_par_0" */
     bool intra;
-    bool loop; /* of a loop's steps: they are launched one by one where it is reached */
-    Loc loc;   /* that loop ... */
+    bool loop;         /* of a loop's steps: they are launched one by one where it is reached */
+    Loc loc;           /* that loop ... */
     const char *entry; /* ... and whose it is */
     Path path;
 } Threshold;
@@ -187,7 +189,7 @@ typedef struct {
     VEC(SizeParam) size_params;
     VEC(Choice *) choices;
     Texts user_params; /* names of the user's tuning parameters, of all entries */
-    bool server; /* the program speaks the server protocol without being asked to */
+    bool server;       /* the program speaks the server protocol without being asked to */
 } Plan;
 
 /* --- plan.c -------------------------------------------------------------------------------- */
@@ -229,7 +231,8 @@ uint64_t plan_entry_key(const EntryPlan *ep, const uint64_t *kernels);
 
 /* --- plan_verify.c ------------------------------------------------------------------------- */
 
-/* What is wrong with the operations of an entry, NULL if nothing; *at: where (NULL: at its results). */
+/* What is wrong with the operations of an entry, NULL if nothing; *at: where (NULL: at its
+ * results). */
 const char *plan_wrong(Arena *a, const Plan *p, const EntryPlan *ep, const HostOp **at);
 void plan_verify(Ctx *cx, const Plan *p); /* ice if there is something */
 

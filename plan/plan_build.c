@@ -120,7 +120,9 @@ void pb_choose(PlanBuild *pb, const char *kind, const Sx *can, const Sx *pays, c
     Choice *c = NEW(pb->cx->perm, Choice);
     *c = (Choice){.kind = kind, .pays = when, .loc = pb->at, .entry = pb->entry};
     Var *test = var_new(pb->cx, "takes", type_prim(T_BOOL), (Loc){0});
-    pb_op(pb, (HostOp){.kind = H_CHOOSE, .loc = pb->at, .var = test, .sx = can, .sx2 = pays, .choice = c});
+    pb_op(pb,
+          (HostOp){
+              .kind = H_CHOOSE, .loc = pb->at, .var = test, .sx = can, .sx2 = pays, .choice = c});
     open_branch(pb, test);
 }
 

@@ -48,15 +48,17 @@ void pb_op(PlanBuild *pb, HostOp op);                            /* appends a co
 Mem *pb_mem(PlanBuild *pb, const char *base);                    /* a new name, without H_ALLOC */
 void pb_alloc_mem(PlanBuild *pb, Mem *m, const Sx *bytes);       /* H_ALLOC of it */
 Mem *pb_alloc(PlanBuild *pb, const char *base, const Sx *bytes); /* both */
-void pb_alloc_shared(PlanBuild *pb, Mem *m, const Sx *bytes, AllocFrom from); /* ... of the context */
+void pb_alloc_shared(PlanBuild *pb, Mem *m, const Sx *bytes,
+                     AllocFrom from); /* ... of the context */
 /* The value, by a name unless it has one. */
 const Sx *pb_let(PlanBuild *pb, const char *base, const Sx *value);
 /* What follows is done if a > than, up to pb_else or pb_end. */
 void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than);
-/* ... if a kernel of this kind is taken: where it can run, can > 0, and, unless users say otherwise, pays, which is
- * pays > 0; when: that, for people. The construct is the one at work. */
+/* ... if a kernel of this kind is taken: where it can run, can > 0, and, unless users say
+ * otherwise, pays, which is pays > 0; when: that, for people. The construct is the one at work. */
 void pb_choose(PlanBuild *pb, const char *kind, const Sx *can, const Sx *pays, const char *when);
-/* ... and a kernel that is launched in it, which belongs to the branch just opened, fits the device. */
+/* ... and a kernel that is launched in it, which belongs to the branch just opened, fits the
+ * device. */
 void pb_if_fits(PlanBuild *pb, Fit fit);
 void pb_else(PlanBuild *pb);
 void pb_end(PlanBuild *pb);

@@ -125,8 +125,8 @@ static void print_op(Out *o, const HostOp *op)
     case H_EXP: print_exp(o, op); break;
     case H_SX: out_printf(o, "%s := %s", var_c_name(op->var), sx_c(op->sx)); break;
     case H_CHOOSE:
-        out_printf(o, "%s := choose %s: can %s, pays %s", var_c_name(op->var), op->choice->name, sx_c(op->sx),
-                   sx_c(op->sx2));
+        out_printf(o, "%s := choose %s: can %s, pays %s", var_c_name(op->var), op->choice->name,
+                   sx_c(op->sx), sx_c(op->sx2));
         break;
     case H_SET: out_printf(o, "%s := %s", var_c_name(op->var), atom_c(op->atom)); break;
     case H_READ:
@@ -184,7 +184,8 @@ static void print_entry(Out *o, const EntryPlan *ep)
     }
     out_puts(o, ") {\n");
     for (int k = 0; k < en->user_params.n; k++)
-        out_printf(o, "    %s = tuning parameter %s\n", var_c_name(en->user_params.at[k].var), en->user_params.at[k].name);
+        out_printf(o, "    %s = tuning parameter %s\n", var_c_name(en->user_params.at[k].var),
+                   en->user_params.at[k].name);
     print_side(o, &ep->ops);
     o->indent++;
     for (int i = 0; i < ep->results.n; i++) {

@@ -1,8 +1,9 @@
 /* What must hold of a plan. Variables are set before they are read, blocks are there when they are
  * asked for, and a launch gives what its kernel takes. Sides of branches and bodies of loops are
  * scopes: what they set is known behind them only if it was declared before. A version may be left
- * at any of its launches, and the other side then finds what is left of the blocks from before. A threshold is
- * compared where its versions are chosen: the time of a run from there to the next comparison is theirs. */
+ * at any of its launches, and the other side then finds what is left of the blocks from before. A
+ * threshold is compared where its versions are chosen: the time of a run from there to the next
+ * comparison is theirs. */
 #include "plan/plan.h"
 
 typedef VEC(bool *) Helds;

@@ -1,10 +1,12 @@
-/* Which kernels depend on which sizes that users may set: by their launches' groups and arguments, by what the host
- * computes from these, and by branches that decide whether they are launched. An entry's tuning parameters follow
- * from it: ENTRY.group_size for those of its kernels that the usual size of groups has a part in.
+/* Which kernels depend on which sizes that users may set: by their launches' groups and arguments,
+ * by what the host computes from these, and by branches that decide whether they are launched. An
+ * entry's tuning parameters follow from it: ENTRY.group_size for those of its kernels that the
+ * usual size of groups has a part in.
  *
- * What has once a part in a variable is taken to have it everywhere, so that a walk in order, again as long as
- * something is new, is enough. Blocks are no variables: where a size decides how many partial results lie in one,
- * the count, which is a variable, tells it to the kernels that read them. */
+ * What has once a part in a variable is taken to have it everywhere, so that a walk in order, again
+ * as long as something is new, is enough. Blocks are no variables: where a size decides how many
+ * partial results lie in one, the count, which is a variable, tells it to the kernels that read
+ * them. */
 #include "plan/plan.h"
 
 #include <stdint.h>

@@ -1,13 +1,15 @@
-/* Which parameters of kernels are steady: computed from nothing but the sizes and scalars that an entry is given,
- * and facts of the device. Their numbers are the same at each launch of a run, and often in the next one, so that
- * the runtime may build the kernel for them (runtime/core/sized.c): loops of known length are unrolled, divisions by
- * known numbers are multiplications, small arrays live in registers. What counters of the host's loops and numbers
- * read from arrays have a part in changes from launch to launch.
+/* Which parameters of kernels are steady: computed from nothing but the sizes and scalars that an
+ * entry is given, and facts of the device. Their numbers are the same at each launch of a run, and
+ * often in the next one, so that the runtime may build the kernel for them (runtime/core/sized.c):
+ * loops of known length are unrolled, divisions by known numbers are multiplications, small arrays
+ * live in registers. What counters of the host's loops and numbers read from arrays have a part in
+ * changes from launch to launch.
  *
- * It pays where work-items run loops over sizes (KGen.sized): in kernels of whole work-groups, and of threads with more
- * than straight code inside. Plain maps gain nothing; tiles and the stages of reductions and scans have constants of their
- * own. On an H200 NN takes 0.69 of the time, LUD 0.73, OptionPricing 0.77 to 0.93, SRAD in work-groups 0.79, NW 0.87,
- * LocVolCalib and Heston 0.9, and to build them takes about as long. */
+ * It pays where work-items run loops over sizes (KGen.sized): in kernels of whole work-groups, and
+ * of threads with more than straight code inside. Plain maps gain nothing; tiles and the stages of
+ * reductions and scans have constants of their own. On an H200 NN takes 0.69 of the time, LUD 0.73,
+ * OptionPricing 0.77 to 0.93, SRAD in work-groups 0.79, NW 0.87, LocVolCalib and Heston 0.9, and to
+ * build them takes about as long. */
 #include "plan/plan.h"
 
 #include "kir/walk.h"
@@ -54,7 +56,9 @@ static bool sets_steady(const Steady *s, const HostOp *op)
 
 static bool arg_is_steady(const Steady *s, const KParam *arg)
 {
-    const Sx *number = arg->kind == KP_SCALAR ? arg->value : arg->kind == KP_LOCAL ? arg->bytes : NULL;
+    const Sx *number = arg->kind == KP_SCALAR  ? arg->value
+                       : arg->kind == KP_LOCAL ? arg->bytes
+                                               : NULL;
     if (!number)
         return false;
     VarSet *used = varmap_new(s->scratch);
@@ -119,7 +123,8 @@ typedef struct {
 static void find_index(void *env, const KExp *x)
 {
     Search *s = env;
-    s->found |= x->kind == KE_CONV && x->type.index && x->x[0]->kind == KE_VAR && x->x[0]->var == s->var;
+    s->found |=
+        x->kind == KE_CONV && x->type.index && x->x[0]->kind == KE_VAR && x->x[0]->var == s->var;
 }
 
 static bool find_in(void *env, KStm *st)
@@ -134,7 +139,8 @@ static void find_var(void *env, const KExp *x)
     s->found |= x->kind == KE_VAR && x->var == s->var;
 }
 
-/* A number that only data are computed with may be another one each time (seeds of random numbers). */
+/* A number that only data are computed with may be another one each time (seeds of
+ * random numbers). */
 static bool is_index(const KFun *f, const KVar *v)
 {
     Search s = {.var = v};

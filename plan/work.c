@@ -167,8 +167,7 @@ static void read_elems(Work *w, Atom arr, Times t)
             r->times.more = true;
         return;
     }
-    vec_push(w->cx->perm, &w->reads,
-             (Touch){mem, shape, t, prim_type_bytes[shape.elem]});
+    vec_push(w->cx->perm, &w->reads, (Touch){mem, shape, t, prim_type_bytes[shape.elem]});
 }
 
 static void read_whole(Work *w, Atom arr, Times t)
@@ -215,7 +214,8 @@ static void count_prim(Work *w, const Exp *e, Times t)
 {
     bool counts = prim_is_float(e->prim.type) && prim_info[e->prim.op].result == 'S';
     if (counts)
-        add_term(w, &w->operations, &t.factors, e->prim.op == OP_FMA || e->prim.op == OP_MAD ? 2 : 1);
+        add_term(w, &w->operations, &t.factors,
+                 e->prim.op == OP_FMA || e->prim.op == OP_MAD ? 2 : 1);
 }
 
 static void count_branch(Work *w, const Exp *e, Times t)
@@ -351,8 +351,7 @@ Work *work_of(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     Work *w = NEW(pb->cx->perm, Work);
     Arena *a = pb->cx->perm;
-    *w = (Work){
-        .cx = pb->cx, .locs = pb->locs, .inside = varmap_new(a), .roots = varmap_new(a)};
+    *w = (Work){.cx = pb->cx, .locs = pb->locs, .inside = varmap_new(a), .roots = varmap_new(a)};
     for (int j = 0; j < s->pat.n; j++) /* sizes of results may be known only afterwards */
         varset_add(w->inside, s->pat.at[j]);
     count_results(w, s, outs);

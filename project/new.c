@@ -1,10 +1,11 @@
-/* minifut new NAME: makes the folder NAME with a program, its test, data sets to make, and a Makefile that knows the commands. A
- * folder that is there is left alone; one that cannot be filled is taken away again. Templates say @ for the name. */
+/* minifut new NAME: makes the folder NAME with a program, its test, data sets to make, and a
+ * Makefile that knows the commands. A folder that is there is left alone; one that cannot be filled
+ * is taken away again. Templates say @ for the name. */
 #include "project/new.h"
 
-#include "command/args.h"
 #include "base/diag.h"
 #include "base/out.h"
+#include "command/args.h"
 #include "command/tempdir.h"
 
 #include <ctype.h>
@@ -21,7 +22,8 @@ typedef struct {
 static const char program_text[] =
     "-- @: of each row of a matrix the mean, and how far its elements are from it on average.\n"
     "--\n"
-    "-- A test case is an input and the output that it must give; `make test` runs it in every version of the program.\n"
+    "-- A test case is an input and the output that it must give; `make test` runs it in every "
+    "version of the program.\n"
     "-- ==\n"
     "-- input { [[1f32, 2f32, 3f32], [4f32, 4f32, 4f32]] }\n"
     "-- output { [2f32, 4f32] [0.6666667f32, 0f32] }\n"
@@ -51,7 +53,8 @@ static const char makefile_text[] =
     "run: compile\n"
     "\techo '[[1f32, 2f32, 6f32], [5f32, 5f32, 5f32]]' | ./@ $(TUNING)\n"
     "\n"
-    "# Which version is best depends on the shape of the data, so data sets have the shapes that matter to you.\n"
+    "# Which version is best depends on the shape of the data, so data sets have the shapes that "
+    "matter to you.\n"
     "data: $(DATA)\n"
     "datasets/few_long_rows.in:\n"
     "\tmkdir -p datasets\n"
@@ -79,7 +82,8 @@ static const char readme_text[] =
     "\n"
     "- `make run`: compiles it and runs it on a small input\n"
     "- `make test`: its test cases, in every version\n"
-    "- `make tune`, then `make bench`: finds which version is best for the data sets of `make data`, and what that gains\n"
+    "- `make tune`, then `make bench`: finds which version is best for the data sets of `make "
+    "data`, and what that gains\n"
     "- `minifut explain @.sf`: the versions, their thresholds and kernels\n"
     "\n"
     "It runs on the best OpenCL device here; `minifut devices` lists them.\n";
@@ -87,8 +91,10 @@ static const char readme_text[] =
 static const char ignore_text[] = "/@\n/@.c\n/@.sf.tuning.log\n/datasets/\n";
 
 /* The program's own file bears its name. */
-static const Template templates[] = {
-    {"@.sf", program_text}, {"Makefile", makefile_text}, {"README.md", readme_text}, {".gitignore", ignore_text}};
+static const Template templates[] = {{"@.sf", program_text},
+                                     {"Makefile", makefile_text},
+                                     {"README.md", readme_text},
+                                     {".gitignore", ignore_text}};
 
 /* The text with the name for each @, and @ for @@. */
 static void fill(Out *o, const char *text, const char *name)
@@ -120,7 +126,8 @@ static bool make_file(const Template *t, const char *name)
     return ok;
 }
 
-/* Names that programs may have: those of the language's definitions, since the binary and the C file are named so, too. */
+/* Names that programs may have: those of the language's definitions, since the binary and the C
+ * file are named so, too. */
 static bool is_name(const char *s)
 {
     enum { LONGEST = 100 };
@@ -154,7 +161,8 @@ static int make_project(const char *name)
             return EXIT_USER;
         }
     }
-    printf("%s/ has a program, %s.sf, its test, and a Makefile; next: cd %s && make run\n", name, name, name);
+    printf("%s/ has a program, %s.sf, its test, and a Makefile; next: cd %s && make run\n", name,
+           name, name);
     return 0;
 }
 
@@ -169,9 +177,15 @@ static int take_name(void *env, const char *word)
     if (w->name)
         return args_wrong(&w->args, "one name at a time: '%s' and '%s'", w->name, word);
     if (!is_name(word))
-        return args_wrong(&w->args, "'%s' cannot be the name of a program and its folder: letters, digits and _, no digit first", word);
+        return args_wrong(&w->args,
+                          "'%s' cannot be the name of a program and its folder: letters, digits "
+                          "and _, no digit first",
+                          word);
     if (is_taken(word))
-        return args_wrong(&w->args, "'%s' cannot be the name of a program: its folder has another thing of that name", word);
+        return args_wrong(
+            &w->args,
+            "'%s' cannot be the name of a program: its folder has another thing of that name",
+            word);
     w->name = word;
     return -1;
 }
@@ -181,7 +195,8 @@ int new_main(int argc, char **argv)
     static const ArgRow rows[] = {{0}};
     Wanted w = {{"minifut new",
                  "usage: minifut new NAME\n\n"
-                 "Makes the folder NAME with a small program, its test, and a Makefile that compiles, tests, runs, tunes and times it.\n",
+                 "Makes the folder NAME with a small program, its test, and a Makefile that "
+                 "compiles, tests, runs, tunes and times it.\n",
                  rows, 0, &w, NULL, take_name, NULL},
                 NULL};
     int code = args_read(&w.args, argc, argv);

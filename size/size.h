@@ -10,8 +10,8 @@
 #ifndef SIZE_SIZE_H
 #define SIZE_SIZE_H
 
-#include "ir/ir.h"
 #include "common/facts.def"
+#include "ir/ir.h"
 
 typedef enum {
     SX_CONST,
@@ -31,7 +31,7 @@ typedef enum {
 
 /* Facts of the device and the user, known only at run time: SIZE_COALESCES, SIZE_GROUP_SIZE ... */
 typedef enum {
-#define FACT(id, name, gpu, cpu, unit)               SIZE_##id,
+#define FACT(id, name, gpu, cpu, unit)                      SIZE_##id,
 #define SIZE(id, name, option, gpu, cpu, unit, most, tried) SIZE_##id,
 #define SYNONYM(id, name, option)
     RT_FACTS(FACT, SIZE, SYNONYM)

@@ -14,7 +14,7 @@ const char *var_c_name(const Var *v)
 static const struct {
     const char *c, *rt;
 } size_names[] = {
-#define FACT(id, name, gpu, cpu, unit)               {name, "RT_" #id},
+#define FACT(id, name, gpu, cpu, unit)                      {name, "RT_" #id},
 #define SIZE(id, name, option, gpu, cpu, unit, most, tried) {name, "RT_" #id},
 #define SYNONYM(id, name, option)
     RT_FACTS(FACT, SIZE, SYNONYM)

@@ -74,7 +74,7 @@ static Forcings settings_of(Arena *a, const Forest *f)
         if (strstr(name, ".suff_intra_"))
             vec_push(a, &cs,
                      ((Forcing){arena_printf(a, "%s=always, loops in one launch", name),
-                               force(a, f, i, never)}));
+                                force(a, f, i, never)}));
     }
     vec_push(a, &cs, ((Forcing){"all versions always", fill(a, f, always, never)}));
     vec_push(a, &cs, ((Forcing){"all always", fill(a, f, always, always)}));
@@ -134,7 +134,8 @@ typedef struct {
     const char *label, *why; /* of the first one that is wrong */
 } Outcome;
 
-/* All settings of thresholds that differ, under what is said of makers' choices (label "": nothing). */
+/* All settings of thresholds that differ, under what is said of makers' choices (label "":
+ * nothing). */
 static void run_settings(Versions *v, int d, const char *said, Outcome *out)
 {
     Run *run = v->run;
@@ -186,7 +187,8 @@ static void run_case(Versions *v, int d)
     else if (out.bad == 1)
         test_fail(run, c, "%s, %s: %s", mode, out.label, out.why);
     else
-        test_fail(run, c, "%s, %s: %s (and %d more settings)", mode, out.label, out.why, out.bad - 1);
+        test_fail(run, c, "%s, %s: %s (and %d more settings)", mode, out.label, out.why,
+                  out.bad - 1);
 }
 
 static const char *build(Run *run, FlattenMode mode)

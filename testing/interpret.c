@@ -106,9 +106,12 @@ const char *test_unwritable(Run *run, const TestCase *c)
     const Entry *en = interp_entry(run->prog, c->entry);
     const ExtType *in = sum_among(&en->ext_params), *out = sum_among(&en->ext_results);
     if (in)
-        return arena_printf(run->a, "a parameter of type %s cannot be given: it is or holds a sum", ext_name(in));
+        return arena_printf(run->a, "a parameter of type %s cannot be given: it is or holds a sum",
+                            ext_name(in));
     if (out && c->expect == EXPECT_VALUES)
-        return arena_printf(run->a, "a result of type %s cannot be written down: it is or holds a sum", ext_name(out));
+        return arena_printf(run->a,
+                            "a result of type %s cannot be written down: it is or holds a sum",
+                            ext_name(out));
     return NULL;
 }
 
@@ -127,9 +130,9 @@ static bool as_expected(Run *run, const TestCase *c, const Entry *en, const Inte
     }
     char why[1024];
     for (int i = 0; i < want.n && ok; i++) {
-        ok =
-            rt_hvalue_equal(&r->values[i], &want.at[i],
-                            session_tolerance(want.at[i].prim, test_tolerance(run)), why, sizeof why);
+        ok = rt_hvalue_equal(&r->values[i], &want.at[i],
+                             session_tolerance(want.at[i].prim, test_tolerance(run)), why,
+                             sizeof why);
         if (!ok)
             test_fail(run, c, "interpreter: result %d: %s", i, why);
     }

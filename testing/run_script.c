@@ -1,6 +1,7 @@
 /* Script input: an expression of the program's functions, as in Futhark's test files. It becomes an
  * entry point behind a copy of the program, which the interpreter runs; a tuple is several values.
- * What it loads from files, and values that are no expressions, are the parameters of that entry point. */
+ * What it loads from files, and values that are no expressions, are the parameters of that entry
+ * point. */
 #include "testing/testing.h"
 
 #include "base/out.h"
@@ -72,7 +73,8 @@ static bool put_file(Text *t, const Script *s)
     return put_values(t, s, &r, rt_reader_open(&r, s->name));
 }
 
-/* A literal stands in the text, where it gets the type that is wanted, but for what is no expression there. */
+/* A literal stands in the text, where it gets the type that is wanted, but for what is no
+ * expression there. */
 static bool put_literal(Text *t, const Script *s)
 {
     rt_reader r;
@@ -149,7 +151,8 @@ static bool put_let(Text *t, const Script *s, const Bound *known)
     return ok;
 }
 
-/* The expression as the language has it, in parentheses where it is not an atom. False after a message. */
+/* The expression as the language has it, in parentheses where it is not an atom. False after a
+ * message. */
 static bool put(Text *t, const Script *s, const Bound *known)
 {
     switch (s->kind) {
@@ -185,8 +188,10 @@ static Prog *with_script(Text *t, const TestCase *c)
     const char *text = source_read(run->a, run->file, false, c->loc, &n);
     if (!text || !put(t, c->script, NULL))
         return NULL;
-    Behind b = {run->file, arena_printf(run->a, "%s\nentry %s%s =\n%s\n", text, script_entry,
-                                        t->params.text ? t->params.text : "", t->body.text), 0};
+    Behind b = {run->file,
+                arena_printf(run->a, "%s\nentry %s%s =\n%s\n", text, script_entry,
+                             t->params.text ? t->params.text : "", t->body.text),
+                0};
     b.n = strlen(b.text);
     source_set_instead(behind_program, &b);
     Prog *p = front_end(run->cx, run->file);
@@ -196,7 +201,8 @@ static Prog *with_script(Text *t, const TestCase *c)
 
 /* --- Its values ----------------------------------------------------------------------------- */
 
-/* The results as binary data, numbers of the types that the entry point takes; false if there is no memory. */
+/* The results as binary data, numbers of the types that the entry point takes; false if there is no
+ * memory. */
 static bool keep_values(Run *run, TestCase *c, const InterpResult *r)
 {
     char *blob = NULL;

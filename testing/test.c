@@ -25,12 +25,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char about[] =
-    "usage: minifut test [options] FILES|FOLDERS\n"
-    "\n"
-    "Runs the test directives (comments that begin with `-- ==`) of programs; folders are searched for\n"
-    "files NAME.sf and NAME.fut. Each case runs in the interpreter and compiled, with every version of its parallel\n"
-    "nests; a program with `error:` must be rejected.\n";
+static const char about[] = "usage: minifut test [options] FILES|FOLDERS\n"
+                            "\n"
+                            "Runs the test directives (comments that begin with `-- ==`) of "
+                            "programs; folders are searched for\n"
+                            "files NAME.sf and NAME.fut. Each case runs in the interpreter and "
+                            "compiled, with every version of its parallel\n"
+                            "nests; a program with `error:` must be rejected.\n";
 
 /* --- Options -------------------------------------------------------------------------------- */
 
@@ -38,8 +39,8 @@ typedef struct {
     Arena *a;
     TestOptions o;
     Words files;
-    bool any; /* was a file or folder given? */
-    int code; /* -1: go on */
+    bool any;         /* was a file or folder given? */
+    int code;         /* -1: go on */
     const Args *args; /* while they are read */
 } Command;
 
@@ -124,16 +125,22 @@ static void take_arguments(Command *c, int argc, char **argv)
     const ArgRow rows[] = {
         {"-i, --interpret", "only the interpreter", .flag = &c->o.interpret},
         {"-c, --compile", "only compiled", .flag = &c->o.compile},
-        {"--flatten=MODES", "modes, with commas between them (default: incremental)", .take = take_modes,
-         .values = mode_words(c->a)},
-        {"--choices", "compiled: each setting with all kernels that makers choose taken, and with none", .flag = &c->o.choices},
+        {"--flatten=MODES", "modes, with commas between them (default: incremental)",
+         .take = take_modes, .values = mode_words(c->a)},
+        {"--choices",
+         "compiled: each setting with all kernels that makers choose taken, and with none",
+         .flag = &c->o.choices},
         {"-j, --jobs N", "programs at a time (default: one for each processor)", .number = &jobs},
         {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &c->o.device},
-        {"--tolerance T", "relative difference allowed of floats (default: f32 1e-5, f64 1e-9, .fut 0.002)", .number = &c->o.tolerance},
+        {"--tolerance T",
+         "relative difference allowed of floats (default: f32 1e-5, f64 1e-9, .fut 0.002)",
+         .number = &c->o.tolerance},
         {"--timeout S", "seconds a program may take (default 300)", .number = &c->o.timeout},
         {"--exclude TAG", "leaves programs with this tag out (may be repeated)", .take = take_tag},
         {"--keep", "keeps the temporary folder with what was built", .flag = &c->o.keep},
-        {"-v, --verbose", "a line for each program with its seconds, all messages of those that fail", .flag = &c->o.verbose},
+        {"-v, --verbose",
+         "a line for each program with its seconds, all messages of those that fail",
+         .flag = &c->o.verbose},
         {0}};
     const Args args = {"minifut test", about, rows, 0, c, NULL, take_file, "sf"};
     c->args = &args;
@@ -280,8 +287,8 @@ static void finish(Pool *p, int k, int status, bool late)
     if (crashed || (p->o->verbose && pr->failed))
         show_file(p, j, "messages", "    ");
     if (p->o->verbose)
-        printf("%s: %s%d passed, %d failed, %.1f s\n", j->file, pr->skipped ? "left out: " : "", pr->passed,
-               pr->failed, now() - j->start);
+        printf("%s: %s%d passed, %d failed, %.1f s\n", j->file, pr->skipped ? "left out: " : "",
+               pr->passed, pr->failed, now() - j->start);
     fflush(stdout);
     p->passed += pr->passed;
     p->failed += pr->failed;
@@ -431,7 +438,8 @@ int test_main(int argc, char **argv)
     if (p.skipped)
         printf("%d programs left out for their tags\n", p.skipped);
     if (p.left_out)
-        printf("%d propert%s left out: they are not supported\n", p.left_out, p.left_out == 1 ? "y" : "ies");
+        printf("%d propert%s left out: they are not supported\n", p.left_out,
+               p.left_out == 1 ? "y" : "ies");
     printf("%d passed, %d failed\n", p.passed, p.failed);
     return p.failed ? EXIT_USER : 0;
 }

@@ -1,7 +1,7 @@
 /* minifut test: runs the directives of programs. test.c is the command: it starts a process for
  * each program, so that nothing a program does can stop the rest; program.c checks one program in
- * such a process; run_script.c makes the inputs that are scripts; interpret.c and compiled.c are its two routes; driver.c saves the programs their
- * start on CPUs. */
+ * such a process; run_script.c makes the inputs that are scripts; interpret.c and compiled.c are
+ * its two routes; driver.c saves the programs their start on CPUs. */
 #ifndef TESTING_TESTING_H
 #define TESTING_TESTING_H
 
@@ -21,7 +21,7 @@ typedef struct {
     Words exclude;    /* tags */
     bool keep, verbose;
     bool choices; /* with makers' choices forced both ways, too */
-    bool forks; /* driver_start succeeded */
+    bool forks;   /* driver_start succeeded */
 } TestOptions;
 
 /* What a program's process tells the one that started it. */
@@ -63,8 +63,8 @@ void test_pass(Run *run);
 void test_fail(Run *run, const TestCase *c, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The relative difference that is allowed of floats; 0: session_tolerance's. What `.fut` files expect was
- * written for futhark test, which allows more. */
+/* The relative difference that is allowed of floats; 0: session_tolerance's. What `.fut` files
+ * expect was written for futhark test, which allows more. */
 double test_tolerance(const Run *run);
 
 /* Flushes the messages (base/diag.h); the first line of them. */
@@ -74,7 +74,8 @@ const char *test_messages(Run *run);
 rt_prim test_prim(Type t);
 /* Runs the script of a case that has one, for its input. False after a message. */
 bool test_script(Run *run, TestCase *c);
-/* Why a case cannot hold the arguments or results of its entry point: sums have no text. NULL: it can. */
+/* Why a case cannot hold the arguments or results of its entry point: sums have no text. NULL: it
+ * can. */
 const char *test_unwritable(Run *run, const TestCase *c);
 /* Runs the cases in the interpreter, keeps their results. */
 void test_interpret(Run *run);

@@ -1,8 +1,8 @@
 /* minifut bench: times each data set untuned and with the tuning file, and checks the results. */
 #include "autotune/bench/bench.h"
 #include "autotune/autotune.h"
-#include "autotune/run/options.h"
 #include "autotune/bench/roofline.h"
+#include "autotune/run/options.h"
 #include "autotune/run/settings.h"
 #include "autotune/run/talk.h"
 #include "autotune/tuner/words.h"
@@ -51,9 +51,10 @@ static bool read_ceilings(Arena *a, const ToolOptions *o, Ceilings *c, Out *json
         fprintf(stderr, "minifut bench: ceilings: %s\n", wrong);
         return false;
     }
-    printf("ceilings: %.4g GB/s, %.4g GFLOP/s%s\n", c->bytes * 1e-9, c->operations * 1e-9, ceilings_doubt(c));
-    out_printf(json, ", \"ceilings\": {\"gbs\": %g, \"gflops\": %g}, \"steady_ceilings\": %s", c->bytes * 1e-9,
-               c->operations * 1e-9, c->unsteady ? "false" : "true");
+    printf("ceilings: %.4g GB/s, %.4g GFLOP/s%s\n", c->bytes * 1e-9, c->operations * 1e-9,
+           ceilings_doubt(c));
+    out_printf(json, ", \"ceilings\": {\"gbs\": %g, \"gflops\": %g}, \"steady_ceilings\": %s",
+               c->bytes * 1e-9, c->operations * 1e-9, c->unsteady ? "false" : "true");
     return true;
 }
 
@@ -65,9 +66,10 @@ static bool sets_any(const int64_t *values, int n)
     return false;
 }
 
-/* Both in turn, so that what else the machine does is no speedup of either. Where the settings do not change which
- * versions run, they differ by noise alone. */
-static void measure_both(Session *s, BenchRow *r, int d, const Setup setups[2], double limit, bool sizes)
+/* Both in turn, so that what else the machine does is no speedup of either. Where the settings do
+ * not change which versions run, they differ by noise alone. */
+static void measure_both(Session *s, BenchRow *r, int d, const Setup setups[2], double limit,
+                         bool sizes)
 {
     Measurement m[2];
     session_measure_in_turn(s, d, 2, setups, limit, m);

@@ -7,12 +7,12 @@
 /* One data set. */
 typedef struct {
     Measurement untuned, tuned; /* tuned: with a tuning file only */
-    bool same;                  /* ... which is the untuned program there, so both are one measurement */
-    bool fine;                  /* what was measured ran */
-    const char *result;         /* "right", ... */
-    Trials trials;              /* each version by itself */
-    Profile profile;            /* of the tuned program, else of the untuned one */
-    const char *unprofiled;     /* why there is none */
+    bool same;          /* ... which is the untuned program there, so both are one measurement */
+    bool fine;          /* what was measured ran */
+    const char *result; /* "right", ... */
+    Trials trials;      /* each version by itself */
+    Profile profile;    /* of the tuned program, else of the untuned one */
+    const char *unprofiled; /* why there is none */
 } BenchRow;
 
 typedef struct {
@@ -23,8 +23,8 @@ typedef struct {
     const int64_t *sizes;
     const Forest *forest;
     const Datasets *datasets;
-    BenchRow *rows; /* [dataset] */
-    VersionWords words;    /* for the page */
+    BenchRow *rows;     /* [dataset] */
+    VersionWords words; /* for the page */
 } Bench;
 
 /* --- bench_versions.c ----------------------------------------------------------------------- */

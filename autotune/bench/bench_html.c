@@ -20,11 +20,11 @@ static void summary(Arena *a, Out *o, const Bench *b)
         html_head_cell(o, b->datasets->at[d].name);
         html_number(o, measured_text(a, &r->untuned));
         html_number(o, b->tuning ? measured_text(a, &r->tuned) : "");
-        html_number(
-            o, !b->tuning || !r->untuned.ok || !r->tuned.ok ? ""
-               : r->same ? "the same program"
-                         : arena_printf(a, "%.2f\xc3\x97 (%s)", speedup(r->untuned.median, r->tuned.median),
-                                        speedup_range(a, &r->untuned, &r->tuned)));
+        html_number(o, !b->tuning || !r->untuned.ok || !r->tuned.ok ? ""
+                       : r->same                                    ? "the same program"
+                                 : arena_printf(a, "%.2f\xc3\x97 (%s)",
+                                                speedup(r->untuned.median, r->tuned.median),
+                                                speedup_range(a, &r->untuned, &r->tuned)));
         const uint8_t *ways = ways_of(a, b->forest, &last->log);
         VersionIds ids = version_ids(a, b->forest, ways);
         words_cell(o, false, versions_taken(a, b->forest, ways), &b->words, &ids);

@@ -1,7 +1,7 @@
 /* What a device can do at most: a copy and chains of multiply-adds, as a program of this compiler,
  * so that its kernels are built and timed as those that they are compared with. */
-#include "autotune/run/compiler.h"
 #include "autotune/bench/roofline.h"
+#include "autotune/run/compiler.h"
 #include "command/tempdir.h"
 
 #include <errno.h>
@@ -59,8 +59,9 @@ static double fastest(const Profile *p, bool moves)
     return most;
 }
 
-/* The best rate of a kernel when `entry` runs on data set d: of as many profiles as it takes to reach it twice. Other work
- * on the machine makes some of them slower, and if it makes all, none says what the device can do. */
+/* The best rate of a kernel when `entry` runs on data set d: of as many profiles as it takes to
+ * reach it twice. Other work on the machine makes some of them slower, and if it makes all, none
+ * says what the device can do. */
 static const char *best(Session *s, const char *entry, int d, double limit, bool moves, Ceilings *c)
 {
     enum { FEWEST = 3, MOST = 8 };
@@ -136,5 +137,7 @@ const char *ceilings_measure(Arena *a, const SessionOptions *o, Ceilings *c)
 
 const char *ceilings_doubt(const Ceilings *c)
 {
-    return c->unsteady ? " at least: what it reached varied, as on a busy machine, so these are no ceilings" : "";
+    return c->unsteady
+               ? " at least: what it reached varied, as on a busy machine, so these are no ceilings"
+               : "";
 }

@@ -2,8 +2,8 @@
 #ifndef AUTOTUNE_BENCH_PROFILING_H
 #define AUTOTUNE_BENCH_PROFILING_H
 
-#include "autotune/run/replies.h"
 #include "autotune/bench/roofline.h"
+#include "autotune/run/replies.h"
 #include "autotune/tuner/tuning.h"
 
 /* What takes a share of a run. */
@@ -63,8 +63,8 @@ typedef struct {
     int runs;
     Ceilings ceilings;
     const Datasets *datasets;
-    Profiled *of; /* [dataset] */
-    VersionWords words;  /* for the page */
+    Profiled *of;       /* [dataset] */
+    VersionWords words; /* for the page */
 } Profiling;
 
 /* --- profiles.c ----------------------------------------------------------------------------- */

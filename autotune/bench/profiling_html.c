@@ -170,11 +170,13 @@ void profiling_html(Arena *a, Out *o, const Profiling *all)
     html_begin(o, arena_printf(a, "Profile of %s", all->source));
     html_para(o, "Entry point %s, on %s; %s%s.", all->entry, all->device,
               all->tuning ? "tuned by " : "without a tuning file", all->tuning ? all->tuning : "");
-    html_para(o,
-              "The device reaches %.4g GB/s in a copy and %.4g GFLOP/s in chains of multiply-adds%s. "
-              "\"Of bound\" says how much of "
-              "the time it would need for the work at the nearer of these two.",
-              all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9, ceilings_doubt(&all->ceilings));
+    html_para(
+        o,
+        "The device reaches %.4g GB/s in a copy and %.4g GFLOP/s in chains of multiply-adds%s. "
+        "\"Of bound\" says how much of "
+        "the time it would need for the work at the nearer of these two.",
+        all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9,
+        ceilings_doubt(&all->ceilings));
     summary(a, o, all);
     for (int d = 0; d < all->datasets->n; d++) {
         const Profiled *p = &all->of[d];

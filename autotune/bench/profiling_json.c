@@ -114,8 +114,11 @@ void profiling_json(Out *o, const Profiling *all)
     member(o, "device", all->device);
     out_puts(o, ", ");
     member(o, "tuning", all->tuning);
-    out_printf(o, ", \"runs\": %d, \"ceilings\": {\"gbs\": %g, \"gflops\": %g}, \"steady_ceilings\": %s,\n \"datasets\": [",
-               all->runs, all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9, all->ceilings.unsteady ? "false" : "true");
+    out_printf(o,
+               ", \"runs\": %d, \"ceilings\": {\"gbs\": %g, \"gflops\": %g}, \"steady_ceilings\": "
+               "%s,\n \"datasets\": [",
+               all->runs, all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9,
+               all->ceilings.unsteady ? "false" : "true");
     for (int d = 0; d < all->datasets->n; d++) {
         out_puts(o, d ? ",\n  " : "\n  ");
         json_dataset(o, all, d);

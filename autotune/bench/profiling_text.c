@@ -61,13 +61,15 @@ const char *above_ceilings(const Ceilings *c, const Profiled *p)
     bool bytes = false, operations = false;
     for (int i = 0; i < p->shares.n; i++) {
         const Share *s = &p->shares.at[i];
-        bool above = s->least > NEARLY * s->seconds, moves = bound_by_bytes(c, s->bytes, s->operations);
+        bool above = s->least > NEARLY * s->seconds,
+             moves = bound_by_bytes(c, s->bytes, s->operations);
         bytes |= above && moves;
         operations |= above && !moves;
     }
-    return operations ? "this is no ceiling: something else ran when it was measured, or --gflops is too low"
-           : bytes    ? "data stayed in a cache, or something else ran when the ceiling was measured"
-                      : NULL;
+    return operations ? "this is no ceiling: something else ran when it was measured, or --gflops "
+                        "is too low"
+           : bytes ? "data stayed in a cache, or something else ran when the ceiling was measured"
+                   : NULL;
 }
 
 /* The columns in front of a text. */

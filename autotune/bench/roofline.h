@@ -9,7 +9,8 @@
 /* Bytes and floating-point operations a second. */
 typedef struct {
     double bytes, operations;
-    bool unsteady; /* measured, and the best that was reached was not reached again: the device can do more */
+    bool unsteady; /* measured, and the best that was reached was not reached again: the device can
+                      do more */
 } Ceilings;
 
 /* --- ceilings.c ----------------------------------------------------------------------------- */

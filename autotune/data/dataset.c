@@ -1,9 +1,9 @@
 /* minifut dataset: random inputs. */
 #include "autotune/autotune.h"
 #include "autotune/data/random.h"
-#include "command/args.h"
 #include "base/diag.h"
 #include "base/vec.h"
+#include "command/args.h"
 #include "common/values.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char about[] =
-    "usage: minifut dataset [options] -g TYPE|VALUE ...\n"
-    "\n"
-    "Writes random values to standard output, one for each -g, in order; other options are for the values\n"
-    "that follow.\n";
+static const char about[] = "usage: minifut dataset [options] -g TYPE|VALUE ...\n"
+                            "\n"
+                            "Writes random values to standard output, one for each -g, in order; "
+                            "other options are for the values\n"
+                            "that follow.\n";
 
 /* A value to make, with the options that stand before it. */
 typedef struct {
@@ -149,7 +149,8 @@ static int take_bounds(void *env, const char *arg)
 int dataset_main(int argc, char **argv)
 {
     static const ArgRow rows[] = {
-        {"-g, --generate T", "a type such as f32, [100]i32, [1024][64]f32, or a scalar value such as 42i64",
+        {"-g, --generate T",
+         "a type such as f32, [100]i32, [1024][64]f32, or a scalar value such as 42i64",
          .take = take_order},
         {"-s, --seed N", "seed (default 1)", .take = take_seed},
         {"-t, --text", "as text (default)", .take = take_text},

@@ -216,9 +216,7 @@ static DataSource take_values(Parser *p, Loc *loc)
 /* Values in one line, shortened, as the name of a case without a name. */
 static const char *short_text(Parser *p, const TestCase *c)
 {
-    const char *text = c->random        ? c->random
-                       : c->input.text ? c->input.text
-                                       : c->input.name;
+    const char *text = c->random ? c->random : c->input.text ? c->input.text : c->input.name;
     enum { LONGEST = 32 };
     Out o = {0};
     size_t n = c->input.text ? c->input.n : strlen(text);

@@ -46,7 +46,7 @@ typedef struct {
     Loc input_loc; /* of the values, or of the file's name */
     Loc output_loc;
     DataSource input, output;
-    const char *random; /* random input: the types, until directives_random */
+    const char *random;   /* random input: the types, until directives_random */
     const Script *script; /* script input: the expression */
     Expectation expect;
     const char *error; /* EXPECT_ERROR: a POSIX extended regular expression; NULL: any message */

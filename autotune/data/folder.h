@@ -9,7 +9,8 @@
 typedef struct {
     const char *name;
     DataSource in, out;
-    const Script *script; /* makes the inputs, of which `in` then tells the text alone; NULL: `in` holds them */
+    const Script *script; /* makes the inputs, of which `in` then tells the text alone; NULL: `in`
+                             holds them */
 } Dataset;
 typedef VEC(Dataset) Datasets;
 

@@ -24,5 +24,4 @@ const char *random_value(Arena *a, RandomGen *g, const char *what, rt_hvalue *v)
 
 /* An integer or boolean scalar as an integer. */
 
-
 #endif

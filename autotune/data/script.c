@@ -111,11 +111,15 @@ static Script *parse_value(Parser *p)
     rt_hvalue v;
     rt_reader_mem(&r, p->text + from, p->n - from, "it");
     if (!rt_read_any(&r, &v)) {
-        bool begun = from < p->n && (strchr("[-", p->text[from]) || isdigit((unsigned char)p->text[from]));
+        bool begun =
+            from < p->n && (strchr("[-", p->text[from]) || isdigit((unsigned char)p->text[from]));
         const char *why = strstr(r.error, ": ");
-        return fail(p, from, begun && why ? arena_strdup(p->a, why + 2)
-                                          : "expected an expression: a value, a string, a call of an entry point, a tuple "
-                                            "or a record");
+        return fail(
+            p, from,
+            begun && why
+                ? arena_strdup(p->a, why + 2)
+                : "expected an expression: a value, a string, a call of an entry point, a tuple "
+                  "or a record");
     }
     rt_hvalue_free(&v);
     p->at += r.pos;
@@ -167,7 +171,8 @@ static Script *parse_builtin(Parser *p)
     if (!given)
         return NULL;
     Script *s = new_script(p, bytes ? SCRIPT_BYTES : SCRIPT_DATA, from);
-    s->name = arena_printf(p->a, "%s%.*s", given->n && *given->text == '/' ? "" : p->folder, (int)given->n, given->text);
+    s->name = arena_printf(p->a, "%s%.*s", given->n && *given->text == '/' ? "" : p->folder,
+                           (int)given->n, given->text);
     if (access(s->name, R_OK) != 0)
         return fail(p, file, arena_printf(p->a, "cannot read %s: %s", s->name, strerror(errno)));
     return s;
@@ -213,7 +218,8 @@ static bool is_named_value(Parser *p)
 static bool atom_ahead(Parser *p)
 {
     char c = peek(p);
-    return c && (strchr("({\"$[-", c) || isdigit((unsigned char)c) || (name_ahead(p) && !ahead(p, "in")));
+    return c && (strchr("({\"$[-", c) || isdigit((unsigned char)c) ||
+                 (name_ahead(p) && !ahead(p, "in")));
 }
 
 static Script *parse_atom(Parser *p)
@@ -281,7 +287,9 @@ Script *script_parse(Arena *a, const char *text, size_t n, Loc loc, const char *
     Parser p = {.a = a, .text = arena_strndup(a, text, n), .n = n, .loc = loc, .folder = folder};
     Script *s = parse_exp(&p);
     if (!p.failed && peek(&p))
-        fail(&p, p.at, "expected its end: a function is applied to names, values, and expressions in parentheses");
+        fail(&p, p.at,
+             "expected its end: a function is applied to names, values, and expressions in "
+             "parentheses");
     return p.failed ? NULL : s;
 }
 
@@ -289,7 +297,8 @@ bool script_convert(const rt_hvalue *from, rt_prim prim, rt_hvalue *to)
 {
     if (!rt_prim_is_signed(from->prim) || !rt_hvalue_make(to, prim, from->rank, from->shape))
         return false;
-    int64_t size = rt_prim_size(prim), step = rt_prim_size(from->prim), n = rt_hvalue_bytes(from) / step;
+    int64_t size = rt_prim_size(prim), step = rt_prim_size(from->prim),
+            n = rt_hvalue_bytes(from) / step;
     bool ok = true;
     for (int64_t i = 0; i < n && ok; i++) {
         char text[64];
@@ -322,9 +331,11 @@ const char *script_bytes(Arena *a, const Script *s, bool (*stopped)(void), rt_hv
     FILE *f = rt_file_open(s->name, false, &unread);
     errno = 0;
     bool stop = false;
-    for (size_t n; f && !stop && (n = fread(part, 1, sizeof part, f)) > 0; stop = stopped && stopped())
+    for (size_t n; f && !stop && (n = fread(part, 1, sizeof part, f)) > 0;
+         stop = stopped && stopped())
         out_putn(&all, part, n);
-    const char *wrong = !f || ferror(f) ? arena_printf(a, "cannot read %s: %s", s->name, f ? strerror(errno) : unread)
+    const char *wrong = !f || ferror(f) ? arena_printf(a, "cannot read %s: %s", s->name,
+                                                       f ? strerror(errno) : unread)
                         : stop          ? "interrupted"
                                         : bytes_value(all.text ? all.text : "", all.n, v);
     if (f)

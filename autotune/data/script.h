@@ -1,7 +1,8 @@
 /* Expressions of script inputs, as Futhark's test files have them (FutharkScript):
  *
  *     expr: f atom .. atom | let x = expr in expr | let (x, y) = expr in expr | atom
- *     atom: VALUE | "text" | f | (expr, .., expr) | {field = expr, ..} | $loaddata "file" | $loadbytes "file"
+ *     atom: VALUE | "text" | f | (expr, .., expr) | {field = expr, ..} | $loaddata "file" |
+ * $loadbytes "file"
  *
  * f is an entry point of the program or a name bound by `let`. */
 #ifndef AUTOTUNE_DATA_SCRIPT_H
@@ -36,16 +37,16 @@ struct Script {
     VEC(const char *) names;
 };
 
-/* Parses text[0..n), which begins at `loc`. File names are taken relative to `folder`, which ends in a slash or is "". NULL
- * after a message. */
+/* Parses text[0..n), which begins at `loc`. File names are taken relative to `folder`, which ends
+ * in a slash or is "". NULL after a message. */
 Script *script_parse(Arena *a, const char *text, size_t n, Loc loc, const char *folder);
 
-/* Signed integers in a script stand for numbers of any type: `from` with elements of that type. False for other values, what
- * does not fit, and where there is no memory. */
+/* Signed integers in a script stand for numbers of any type: `from` with elements of that type.
+ * False for other values, what does not fit, and where there is no memory. */
 bool script_convert(const rt_hvalue *from, rt_prim prim, rt_hvalue *to);
 
-/* The bytes that a string has, or the file of a SCRIPT_BYTES, as an array of u8. NULL or what is wrong; `stopped` (or NULL) is
- * asked now and then. */
+/* The bytes that a string has, or the file of a SCRIPT_BYTES, as an array of u8. NULL or what is
+ * wrong; `stopped` (or NULL) is asked now and then. */
 const char *script_bytes(Arena *a, const Script *s, bool (*stopped)(void), rt_hvalue *v);
 
 /* What is wrong where a call's function is no entry point. */

@@ -12,7 +12,8 @@ enum { MOST = 8 };
 
 int processes_apart(void)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN) / 2; /* a driver's compiler has threads, and somebody runs */
+    long n =
+        sysconf(_SC_NPROCESSORS_ONLN) / 2; /* a driver's compiler has threads, and somebody runs */
     return n < 1 ? 1 : n > MOST ? MOST : (int)n;
 }
 

@@ -1,8 +1,8 @@
 /* Compiling the program that is to be run, by a process of this very compiler. */
 #include "autotune/run/compiler.h"
 
-#include "command/child.h"
 #include "base/diag.h"
+#include "command/child.h"
 #include "command/output.h"
 #include "command/source.h"
 
@@ -17,8 +17,7 @@
 const char *program_binary(Arena *a, const char *source)
 {
     size_t n = source_stem(source);
-    const char *name =
-        source[n] ? arena_strndup(a, source, n) : arena_printf(a, "%s.out", source);
+    const char *name = source[n] ? arena_strndup(a, source, n) : arena_printf(a, "%s.out", source);
     return strchr(name, '/') ? name : arena_printf(a, "./%s", name);
 }
 
@@ -48,8 +47,8 @@ int compile_program(const char *source, const char *binary, const char *mode, bo
     if (!WIFSIGNALED(status))
         return WEXITSTATUS(status);
     bool killed = WTERMSIG(status) == SIGKILL;
-    fprintf(stderr, "minifut: the compiler was ended by a signal (%s)%s\n", strsignal(WTERMSIG(status)),
-            killed ? ": is there too little memory?" : "");
+    fprintf(stderr, "minifut: the compiler was ended by a signal (%s)%s\n",
+            strsignal(WTERMSIG(status)), killed ? ": is there too little memory?" : "");
     return killed || WTERMSIG(status) == SIGTERM ? EXIT_LIMIT : EXIT_BUG;
 }
 

@@ -1,5 +1,6 @@
-/* A line: context, data set, settings, outcome, seconds, noise, runs, comparisons, parts, reason, and the
- * fingerprint of all that. Blanks separate them; a text's own ones are escaped, an empty text is `-`. */
+/* A line: context, data set, settings, outcome, seconds, noise, runs, comparisons, parts, reason,
+ * and the fingerprint of all that. Blanks separate them; a text's own ones are escaped, an empty
+ * text is `-`. */
 #include "autotune/run/journal.h"
 
 #include "base/out.h"
@@ -36,7 +37,7 @@ static const struct {
     const char *word;
     bool ok, cut, partial, wrong;
 } outcomes[] = {
-    {"ok", true, false, false, false},     {"cut", true, true, false, false},
+    {"ok", true, false, false, false},    {"cut", true, true, false, false},
     {"stopped", true, true, true, false}, {"failed", false, false, false, false},
     {"wrong", false, false, false, true},
 };
@@ -200,7 +201,20 @@ static void put_line(Arena *a, Out *o, const char *context, const char *dataset,
 /* A line without its end; false if it is another program's, or not whole. */
 static bool read_line(Arena *a, const char *context, char *line, Entry *e)
 {
-    enum { CONTEXT, DATASET, SETTINGS, OUTCOME, SECONDS, NOISE, RUNS, COMPARISONS, PARTS, WHY, DIGITS, N };
+    enum {
+        CONTEXT,
+        DATASET,
+        SETTINGS,
+        OUTCOME,
+        SECONDS,
+        NOISE,
+        RUNS,
+        COMPARISONS,
+        PARTS,
+        WHY,
+        DIGITS,
+        N
+    };
     char *last = strrchr(line, ' '), *word[N], *save;
     if (!last || strcmp(line_digits(a, line, (size_t)(last - line)), last + 1) != 0)
         return false;
@@ -285,7 +299,8 @@ bool journal_is(const char *path)
         line[strcspn(line, "\n")] = '\0';
         if (!*line)
             continue;
-        is = is_heading(line) || (digits && strcmp(line_digits(a, line, (size_t)(digits - line)), digits + 1) == 0);
+        is = is_heading(line) ||
+             (digits && strcmp(line_digits(a, line, (size_t)(digits - line)), digits + 1) == 0);
         break;
     }
     free(line);
@@ -301,8 +316,7 @@ static bool append(Journal *j, const Out *o, const char **wrong)
     ssize_t n = write(j->fd, o->text, o->n);
     if (n == (ssize_t)o->n)
         return true;
-    *wrong = arena_printf(j->a, "cannot write %s: %s", j->path,
-                          strerror(n < 0 ? errno : ENOSPC));
+    *wrong = arena_printf(j->a, "cannot write %s: %s", j->path, strerror(n < 0 ? errno : ENOSPC));
     close(j->fd);
     j->fd = -1;
     return false;
@@ -323,7 +337,8 @@ Journal *journal_open(Arena *a, const char *path, const char *context, const cha
 {
     Journal *j = NEW(a, Journal);
     bool cut_off = false, fresh = mode == JOURNAL_AFRESH;
-    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK; /* a pipe may have no reader */
+    int flags =
+        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK; /* a pipe may have no reader */
     *j = (Journal){.a = a, .path = path, .context = context, .fd = -1};
     *wrong = NULL;
     bool readable = read_file(j, &cut_off);

@@ -1,5 +1,6 @@
 /* Measuring a version: a warm-up, then as many runs as it takes to know whether it is faster than
- * its rival, or the median where that is as fast. A version that lost by far gets one run, or less. */
+ * its rival, or the median where that is as fast. A version that lost by far gets one run,
+ * or less. */
 #include "autotune/run/measure.h"
 
 #include <math.h>
@@ -13,23 +14,25 @@ static const double ENOUGH_SECONDS = 0.25; /* of running, once MIN_RUNS are made
 static const double GOOD_NOISE = 0.01;
 static const double LONG_RUNS = 1.0; /* seconds in all: two runs of these are enough */
 
-/* A run has lost by far if it takes longer than FAR rivals and FAR_SECONDS, which a device may have taken for
- * something else. The first one also loads kernels and finds memory. */
+/* A run has lost by far if it takes longer than FAR rivals and FAR_SECONDS, which a device may have
+ * taken for something else. The first one also loads kernels and finds memory. */
 static const double FAR = 2, FAR_SECONDS = 50e-6;
 static const double FAR_AT_FIRST = 4, FAR_SECONDS_AT_FIRST = 10e-3;
-/* ... if it also tells its parts, for which the device is waited for at each comparison; times the slowdown known. */
+/* ... if it also tells its parts, for which the device is waited for at each comparison; times the
+ * slowdown known. */
 static const double FAR_WITH_PARTS = 8;
 /* What is taken for the noise of the parts of a single run. */
 static const double ONE_NOISE = 0.05;
-/* When the first one is stopped, at the earliest: the program looks at the clock only now and then. */
+/* When the first one is stopped, at the earliest: the program looks at the clock only now
+ * and then. */
 static const double STOP_SECONDS = 0.1;
 /* Runs that are all slower than the rival by this need not be MIN_RUNS. */
 static const double CLEARLY = 1.25;
 enum { CLEAR_RUNS = 3 };
 /* How well the time of a version is to be known that is faster than its rival. */
 static const double WINNER_NOISE = 0.03;
-/* Short runs that differ by more had the device or a processor not for themselves: some of 18 us took 230 while other
- * programs started. They are made again, a little later. */
+/* Short runs that differ by more had the device or a processor not for themselves: some of 18 us
+ * took 230 while other programs started. They are made again, a little later. */
 static const double DISTURBED = 0.2;
 static const struct timespec LATER = {0, 20 * 1000 * 1000};
 enum { MORE_TRIES = 2 };
@@ -49,9 +52,10 @@ double speedup(double untuned, double tuned)
 
 const char *speedup_range(Arena *a, const Measurement *untuned, const Measurement *tuned)
 {
-    return arena_printf(a, "%.2f to %.2f",
-                        speedup(untuned->median * fmax(0, 1 - untuned->noise), tuned->median * (1 + tuned->noise)),
-                        speedup(untuned->median * (1 + untuned->noise), tuned->median * fmax(0, 1 - tuned->noise)));
+    return arena_printf(
+        a, "%.2f to %.2f",
+        speedup(untuned->median * fmax(0, 1 - untuned->noise), tuned->median * (1 + tuned->noise)),
+        speedup(untuned->median * (1 + untuned->noise), tuned->median * fmax(0, 1 - tuned->noise)));
 }
 
 bool was_disturbed(const Measurement *m)
@@ -64,7 +68,8 @@ void warn_if_busy(const char *tool, int disturbed, int n, double worst)
 {
     if (disturbed)
         fprintf(stderr,
-                "minifut %s: warning: the machine is busy: times on %d of %d data set%s are known to \xc2\xb1 %.0f %% only; "
+                "minifut %s: warning: the machine is busy: times on %d of %d data set%s are known "
+                "to \xc2\xb1 %.0f %% only; "
                 "run this again when nothing else runs\n",
                 tool, disturbed, n, n == 1 ? "" : "s", 100 * worst);
 }
@@ -73,7 +78,8 @@ void warn_if_busy(const char *tool, int disturbed, int n, double worst)
 typedef struct {
     double t[MAX_RUNS];
     int n;
-    double median, low, high; /* the median lies there with 95 % confidence, or as near to that as n runs get */
+    double median, low,
+        high; /* the median lies there with 95 % confidence, or as near to that as n runs get */
 } Times;
 
 /* How many times at each end of n in order lie outside the 95 % confidence interval of the median:
@@ -130,8 +136,12 @@ static Measurement failed(const RunResult *r)
 /* A version that lost by far: all that is known is what this run took. */
 static Measurement cut(const RunResult *r)
 {
-    return (Measurement){
-        .ok = true, .cut = true, .partial = r->stopped, .median = r->seconds, .n = 1, .log = r->log};
+    return (Measurement){.ok = true,
+                         .cut = true,
+                         .partial = r->stopped,
+                         .median = r->seconds,
+                         .n = 1,
+                         .log = r->log};
 }
 
 /* The comparisons, each once: a loop makes them again and again. */
@@ -162,7 +172,8 @@ static RunResult warm_up(Session *s, int d, double limit, double rival, double f
 }
 
 /* Runs that follow a first one which has not lost; *total: seconds that they took. */
-static Measurement measure_once(Session *s, int d, double limit, double rival, const RunResult *first, double *total)
+static Measurement measure_once(Session *s, int d, double limit, double rival,
+                                const RunResult *first, double *total)
 {
     RunResult r = {0};
     Times times = {0};
@@ -189,7 +200,9 @@ static Measurement measure_on(Session *s, int d, double limit, double rival, con
 {
     double total;
     Measurement best = measure_once(s, d, limit, rival, first, &total);
-    for (int i = 0; i < MORE_TRIES && best.ok && !best.cut && best.noise > DISTURBED && total < ENOUGH_SECONDS; i++) {
+    for (int i = 0;
+         i < MORE_TRIES && best.ok && !best.cut && best.noise > DISTURBED && total < ENOUGH_SECONDS;
+         i++) {
         nanosleep(&LATER, NULL);
         Measurement m = measure_once(s, d, limit, rival, first, &total);
         if (!m.ok)
@@ -239,8 +252,8 @@ static bool parts_decided(const Times *times, int n, double total)
            (runs >= MIN_RUNS && half * runs < GOOD_NOISE * total);
 }
 
-/* Medians of the parts of some runs, or of what has lost those of one; none if a run has no parts, or others than
- * another. */
+/* Medians of the parts of some runs, or of what has lost those of one; none if a run has no parts,
+ * or others than another. */
 static TimedParts measure_parts(Session *s, int d, double limit, bool lost)
 {
     RunResult r = session_run(s, d, limit, false);

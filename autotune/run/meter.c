@@ -22,8 +22,8 @@ struct Meter {
     bool beside; /* others run on the device, too */
 };
 
-/* A version that takes this long, and more by what its rival takes, is given up, whatever it does; half a minute
- * for building kernels. */
+/* A version that takes this long, and more by what its rival takes, is given up, whatever it does;
+ * half a minute for building kernels. */
 static const double PATIENCE = 30, PATIENCE_RIVALS = 30;
 
 static void add_text(Fingerprint *f, const char *text)
@@ -31,8 +31,8 @@ static void add_text(Fingerprint *f, const char *text)
     fingerprint_text(f, text, strlen(text) + 1);
 }
 
-/* What decides how long runs take, apart from data and settings: of the program, the entry point alone; the timeout is
- * of it, since runs that took too long are in the log. */
+/* What decides how long runs take, apart from data and settings: of the program, the entry point
+ * alone; the timeout is of it, since runs that took too long are in the log. */
 static const char *context_of(Arena *a, Session *s, const ToolOptions *o, const char *device)
 {
     Fingerprint f = fingerprint();
@@ -106,8 +106,8 @@ static const char *setup_key(Meter *m, Setup u)
 
 static void say(const char *wrong)
 {
-    fprintf(stderr,
-            "minifut tune: warning: %s: an interrupted tuning will have to measure again\n", wrong);
+    fprintf(stderr, "minifut tune: warning: %s: an interrupted tuning will have to measure again\n",
+            wrong);
 }
 
 Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
@@ -117,9 +117,9 @@ Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o
     JournalMode mode = o->dry_run ? JOURNAL_LOOKS : o->fresh ? JOURNAL_AFRESH : JOURNAL_GOES_ON;
     *m = (Meter){.a = a, .s = s, .ds = ds, .options = o->session};
     m->log = tool_log(a, o);
-    m->journal = journal_open(
-        a, m->log, context,
-        arena_printf(a, "%s: %s on %s", context, session_entry(s), device), mode, &wrong);
+    m->journal = journal_open(a, m->log, context,
+                              arena_printf(a, "%s: %s on %s", context, session_entry(s), device),
+                              mode, &wrong);
     if (wrong)
         say(wrong);
     return m;
@@ -156,7 +156,8 @@ static bool recall(Meter *m, const char *dataset, const char *settings, double r
                    Measurement *res)
 {
     while (journal_next(m->journal, dataset, settings, res))
-        if (!res->cut || res->median > rival) { /* else it had another rival then, and may win here */
+        if (!res->cut ||
+            res->median > rival) { /* else it had another rival then, and may win here */
             m->recalled++;
             return true;
         }
@@ -215,7 +216,8 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* For each size the share of the kernel that takes most of those that depend on it, as a line of the log: in per mille. */
+/* For each size the share of the kernel that takes most of those that depend on it, as a line of
+ * the log: in per mille. */
 static Measurement shares_of(Meter *m, const Profile *p)
 {
     const Sizes *sizes = session_sizes(m->s);

@@ -1,11 +1,11 @@
 #include "autotune/run/options.h"
 
-#include "autotune/run/compiler.h"
 #include "autotune/data/directives.h"
 #include "autotune/data/file.h"
+#include "autotune/run/compiler.h"
 #include "autotune/run/journal.h"
-#include "command/args.h"
 #include "base/diag.h"
+#include "command/args.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ static int take_word(void *env, const char *word)
 }
 
 static const OutputKind log_file = {.ours = journal_is}, tuning_file = {.ours = tuning_is},
-                        json_file = {.heads = {"{\"format\": \"minifut ", "{\"program\": ", TRACE_HEAD}};
+                        json_file = {
+                            .heads = {"{\"format\": \"minifut ", "{\"program\": ", TRACE_HEAD}};
 enum { N_WRITTEN = sizeof((ToolOptions *)0)->written / sizeof(Output) };
 
 const char *tool_log(Arena *a, const ToolOptions *o)
@@ -43,12 +44,13 @@ const char *tool_log(Arena *a, const ToolOptions *o)
 static void list_outputs(Arena *a, bool tunes, ToolOptions *o)
 {
     const char *log = tool_log(a, o);
-    const Output all[N_WRITTEN] = {{tunes ? o->tuning : NULL, o->tuning_given ? "-o" : NULL, &tuning_file},
-                                   {tunes ? log : NULL, NULL, &log_file},
-                                   {o->json, "--json", &json_file},
-                                   {o->report, "--report", &html_page},
-                                   {o->html, "--html", &html_page},
-                                   {o->trace, "--trace", &json_file}};
+    const Output all[N_WRITTEN] = {
+        {tunes ? o->tuning : NULL, o->tuning_given ? "-o" : NULL, &tuning_file},
+        {tunes ? log : NULL, NULL, &log_file},
+        {o->json, "--json", &json_file},
+        {o->report, "--report", &html_page},
+        {o->html, "--html", &html_page},
+        {o->trace, "--trace", &json_file}};
     memcpy(o->written, all, sizeof all);
     if (!tunes) {
         output_protect(o->tuning, "the tuning file");
@@ -98,38 +100,47 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
     *o = (ToolOptions){.session = {.timeout = 600, .tolerance = 2e-3}};
     enum { TUNE = TOOL_TUNE, BENCH = TOOL_BENCH, PROFILE = TOOL_PROFILE };
     const ArgRow rows[] = {
-        {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &o->session.device},
+        {"-d, --device NAME", "OpenCL device (substring of its name, or #k)",
+         .text = &o->session.device},
         {"-p, --platform NAME", "OpenCL platform", .text = &o->session.platform},
-        {"-e, --entry-point E", "entry point (default: main, or the only one)", .text = &o->session.entry},
-        {"-o, --tuning FILE", "where to write (default: prog.sf.tuning)", .text = &o->tuning, .commands = TUNE},
-        {"--tuning FILE", "default: prog.sf.tuning if it exists", .text = &o->tuning, .commands = BENCH | PROFILE},
+        {"-e, --entry-point E", "entry point (default: main, or the only one)",
+         .text = &o->session.entry},
+        {"-o, --tuning FILE", "where to write (default: prog.sf.tuning)", .text = &o->tuning,
+         .commands = TUNE},
+        {"--tuning FILE", "default: prog.sf.tuning if it exists", .text = &o->tuning,
+         .commands = BENCH | PROFILE},
         {"--untuned", "without a tuning file", .flag = &o->untuned, .commands = PROFILE},
-        {"-r, --runs N", "profiled runs of each data set (default 5)", .number = &o->runs, .commands = PROFILE},
-        {"--json FILE", "what was found and measured, for programs (docs/tuner.md)", .text = &o->json, .commands = TUNE},
+        {"-r, --runs N", "profiled runs of each data set (default 5)", .number = &o->runs,
+         .commands = PROFILE},
+        {"--json FILE", "what was found and measured, for programs (docs/tuner.md)",
+         .text = &o->json, .commands = TUNE},
         {"--report FILE", "the same as a page for browsers", .text = &o->report, .commands = TUNE},
         {"--json FILE", "results as JSON too", .text = &o->json, .commands = BENCH | PROFILE},
         {"--html FILE", "... and as a page for browsers", .text = &o->html, .commands = PROFILE},
-        {"--trace FILE", "when what ran, for chrome://tracing and ui.perfetto.dev", .text = &o->trace,
-         .commands = PROFILE},
-        {"--report FILE", "... and as a page for browsers, with each version's time and each kernel's share",
+        {"--trace FILE", "when what ran, for chrome://tracing and ui.perfetto.dev",
+         .text = &o->trace, .commands = PROFILE},
+        {"--report FILE",
+         "... and as a page for browsers, with each version's time and each kernel's share",
          .text = &o->report, .commands = BENCH},
-        {"--strategy S", "monotone (default), exhaustive, stochastic; all: a table of them", .text = &o->strategy,
-         .commands = TUNE, .values = "monotone exhaustive stochastic all"},
-        {"--tests N", "runs that the stochastic search may make (default: 20 a version)", .number = &o->tests,
-         .commands = TUNE},
-        {"--seconds S", "time that it, and then the search for sizes, may take (default: no limit;\nsizes: 3)",
+        {"--strategy S", "monotone (default), exhaustive, stochastic; all: a table of them",
+         .text = &o->strategy, .commands = TUNE, .values = "monotone exhaustive stochastic all"},
+        {"--tests N", "runs that the stochastic search may make (default: 20 a version)",
+         .number = &o->tests, .commands = TUNE},
+        {"--seconds S",
+         "time that it, and then the search for sizes, may take (default: no limit;\nsizes: 3)",
          .number = &o->seconds, .commands = TUNE},
-        {"--only=thresholds", "leave sizes (of work-groups...) as they are", .text = &o->only, .commands = TUNE},
+        {"--only=thresholds", "leave sizes (of work-groups...) as they are", .text = &o->only,
+         .commands = TUNE},
         {"--objective O",
          "what is to be least: regret (the mean of times relative to each data\n"
          "set's best; default), sum, geomean, worst (the greatest relative time);\n"
          "or a shell command, which gets lines of name, microseconds, weight and\n"
          "least microseconds, tabs between, and prints what that is worth",
          .text = &o->objective, .commands = TUNE, .values = "regret sum geomean worst"},
-        {"--weights FILE", "how much each data set counts: lines of a name and a number", .text = &o->weights,
-         .commands = TUNE},
-        {"--roofline", "each kernel's bytes and operations beside what the device can do", .flag = &o->roofline,
-         .commands = BENCH},
+        {"--weights FILE", "how much each data set counts: lines of a name and a number",
+         .text = &o->weights, .commands = TUNE},
+        {"--roofline", "each kernel's bytes and operations beside what the device can do",
+         .flag = &o->roofline, .commands = BENCH},
         {"--gbs N", "its gigabytes a second (default: measured)", .number = &o->gbs,
          .commands = BENCH | PROFILE},
         {"--gflops N", "its operations a second, in 10^9 (default: measured)", .number = &o->gflops,
@@ -140,13 +151,16 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
         {"--skip-compilation", "the binary is up to date", .flag = &o->skip_compile},
         {"--jobs N", "data sets to search at the same time, on GPUs (default: half the processors)",
          .number = &o->jobs, .commands = TUNE},
-        {"--fresh", "measure everything again (else: what is in prog.sf.tuning.log counts)", .flag = &o->fresh,
+        {"--fresh", "measure everything again (else: what is in prog.sf.tuning.log counts)",
+         .flag = &o->fresh, .commands = TUNE},
+        {"--dry-run", "say what would be measured, and stop", .flag = &o->dry_run,
          .commands = TUNE},
-        {"--dry-run", "say what would be measured, and stop", .flag = &o->dry_run, .commands = TUNE},
         {"--force", "writes over files that minifut did not make", .flag = &o->force},
         {"-q, --quiet", "only errors and the summary", .flag = &o->quiet},
         {0}};
-    Taking t = {{arena_printf(a, "minifut %s", tool->name), tool->about, rows, tool->which, &t, NULL, take_word, "sf"}, o};
+    Taking t = {{arena_printf(a, "minifut %s", tool->name), tool->about, rows, tool->which, &t,
+                 NULL, take_word, "sf"},
+                o};
     int code = args_read(&t.args, argc, argv);
     if (code >= 0)
         return code;
@@ -160,8 +174,7 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
         return args_wrong(&t.args, "--runs: a whole number, at most %d", MOST_RUNS);
     o->only_thresholds = o->only != NULL;
     o->tuning_given = o->tuning != NULL;
-    if (!o->tuning)
-        o->tuning = arena_printf(a, "%s.tuning", o->source);
+    o->tuning = o->tuning ? o->tuning : arena_printf(a, "%s.tuning", o->source);
     list_outputs(a, tool->which == TUNE, o);
     return -1;
 }
@@ -193,7 +206,9 @@ static bool from_directives(Arena *a, const char *tool, ToolOptions *o, Datasets
             continue;
         }
         ok = directives_random(a, c);
-        vec_push(a, ds, ((Dataset){.name = c->name, .in = c->input, .out = c->output, .script = c->script}));
+        vec_push(
+            a, ds,
+            ((Dataset){.name = c->name, .in = c->input, .out = c->output, .script = c->script}));
     }
     diag_flush();
     if (!ok || ds->n)
@@ -209,7 +224,8 @@ static bool from_directives(Arena *a, const char *tool, ToolOptions *o, Datasets
     return false;
 }
 
-/* What the tuning file sets, for the user's own parameters: a file that is wrong is reported where the rest of it is read. */
+/* What the tuning file sets, for the user's own parameters: a file that is wrong is reported where
+ * the rest of it is read. */
 static void read_file(Arena *a, ToolOptions *o)
 {
     const char *wrong;
@@ -236,7 +252,8 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
         strcmp(tool, "profile") == 0 || o->roofline || (o->report && strcmp(tool, "bench") == 0);
     if ((*code = check_outputs(tool, o, ds)) != 0)
         return NULL;
-    if (!o->skip_compile && (*code = compile_program(o->source, o->session.program, NULL, o->force)) != 0)
+    if (!o->skip_compile &&
+        (*code = compile_program(o->source, o->session.program, NULL, o->force)) != 0)
         return NULL;
     *code = EXIT_USER;
     read_file(a, o);

@@ -11,28 +11,28 @@
 
 typedef struct {
     SessionOptions session;
-    const char *source; /* prog.sf */
-    const char *folder; /* data sets; NULL: those of the program's directives */
-    const char *tuning; /* tuning file: default SOURCE.tuning */
-    bool tuning_given;  /* by an option */
-    const char *json;   /* write results here */
-    const char *report; /* ... and as a page here */
+    const char *source;       /* prog.sf */
+    const char *folder;       /* data sets; NULL: those of the program's directives */
+    const char *tuning;       /* tuning file: default SOURCE.tuning */
+    bool tuning_given;        /* by an option */
+    const char *json;         /* write results here */
+    const char *report;       /* ... and as a page here */
     const char *html, *trace; /* profile: write a page here, what happened when there */
-    double runs;        /* profile: so many, of each data set */
-    bool untuned;       /* profile: whatever tuning file there is */
-    bool roofline;      /* bench: kernels beside the ceilings of the device ... */
-    double gbs, gflops; /* ... which are these; 0: to be measured */
-    bool skip_compile;  /* the binary is up to date */
-    const char *only;   /* tune: "thresholds" ... */
-    bool only_thresholds; /* ... sizes are left alone */
-    double jobs;        /* tune: data sets at the same time, where the device allows it; 0: not said */
-    bool fresh;         /* tune: what is in the log does not count */
+    double runs;              /* profile: so many, of each data set */
+    bool untuned;             /* profile: whatever tuning file there is */
+    bool roofline;            /* bench: kernels beside the ceilings of the device ... */
+    double gbs, gflops;       /* ... which are these; 0: to be measured */
+    bool skip_compile;        /* the binary is up to date */
+    const char *only;         /* tune: "thresholds" ... */
+    bool only_thresholds;     /* ... sizes are left alone */
+    double jobs; /* tune: data sets at the same time, where the device allows it; 0: not said */
+    bool fresh;  /* tune: what is in the log does not count */
     const char *strategy, *objective, *weights; /* tune: strategies.h */
     double tests, seconds;                      /* tune: limits of --strategy=stochastic; 0: none */
-    bool dry_run;       /* tune: tells what it would do */
+    bool dry_run;                               /* tune: tells what it would do */
     bool quiet;
-    bool force;         /* writes over files that are not ours */
-    Output written[6];  /* all that it writes, as far as it was asked for */
+    bool force;        /* writes over files that are not ours */
+    Output written[6]; /* all that it writes, as far as it was asked for */
 } ToolOptions;
 
 enum { TOOL_TUNE = 1, TOOL_BENCH = 2, TOOL_PROFILE = 4 };

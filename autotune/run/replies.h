@@ -4,7 +4,8 @@
 
 #include "autotune/run/session.h"
 
-/* The comparisons of a call, and how long the versions under them took, if it was to tell. NULL is an empty reply. */
+/* The comparisons of a call, and how long the versions under them took, if it was to tell. NULL is
+ * an empty reply. */
 void reply_run(Arena *a, const char *reply, RunResult *res);
 /* The microseconds behind the word, in seconds; -1: it is not there. */
 double reply_seconds(const char *reply, const char *word);

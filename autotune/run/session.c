@@ -18,7 +18,8 @@ static const char *reason_told(Session *s)
     return end ? arena_strndup(s->a, text, (size_t)(end - text)) : text;
 }
 
-/* Its first line; where the program was stopped, the place, which stands on the second one, behind that. */
+/* Its first line; where the program was stopped, the place, which stands on the second one, behind
+ * that. */
 static const char *reason_line(Session *s)
 {
     const char *text = reason_told(s), *second = text + strcspn(text, "\n");
@@ -74,7 +75,8 @@ static void send_user_params(Session *s)
 {
     for (int i = 0; s->server && i < s->o.file.n; i++)
         if (is_users(s, s->o.file.at[i].name))
-            ASK(s, "set_tuning_param %s %lld", s->o.file.at[i].name, (long long)s->o.file.at[i].value);
+            ASK(s, "set_tuning_param %s %lld", s->o.file.at[i].name,
+                (long long)s->o.file.at[i].value);
 }
 
 const char *session_user_params(Session *s)
@@ -82,7 +84,8 @@ const char *session_user_params(Session *s)
     const char *all = "";
     for (int i = 0; i < s->o.file.n; i++)
         if (is_users(s, s->o.file.at[i].name))
-            all = arena_printf(s->a, "%s%s=%lld ", all, s->o.file.at[i].name, (long long)s->o.file.at[i].value);
+            all = arena_printf(s->a, "%s%s=%lld ", all, s->o.file.at[i].name,
+                               (long long)s->o.file.at[i].value);
     return all;
 }
 
@@ -114,8 +117,8 @@ static bool start(Session *s, const char **wrong)
     return s->server != NULL;
 }
 
-/* Starts the program again if it died, or was killed for taking too long. A device may need a moment
- * to come back. */
+/* Starts the program again if it died, or was killed for taking too long. A device may need a
+ * moment to come back. */
 static bool revive(Session *s, const char **wrong)
 {
     enum { TRIES = 3 };
@@ -215,7 +218,8 @@ Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, con
     /* The protocol has no way to write a word with quotes or line breaks in it. */
     const char *base = getenv("TMPDIR");
     if (!tempdir_open(&s->tmp, base && strpbrk(base, "\"\n\r") ? "/tmp" : NULL)) {
-        *wrong = arena_printf(a, "cannot make a temporary folder %s: %s", s->tmp.path, strerror(errno));
+        *wrong =
+            arena_printf(a, "cannot make a temporary folder %s: %s", s->tmp.path, strerror(errno));
         free(s->tmp.path);
         return NULL;
     }
@@ -370,7 +374,8 @@ static const char *send_settings(Session *s)
 
 /* --- Running -------------------------------------------------------------------------------- */
 
-/* Leaves the device to others but for what the program itself takes turns for, or has it alone again. */
+/* Leaves the device to others but for what the program itself takes turns for, or has it alone
+ * again. */
 static void share(Session *s, bool on)
 {
     Out reply = {0};

@@ -36,7 +36,8 @@ const char *session_entry(const Session *s);
 /* The thresholds that the entry point uses. */
 const Forest *session_forest(const Session *s);
 
-/* The user's own tuning parameters (`#[param(NAME)]`) that are set, as "NAME=INT "; "" if none is. */
+/* The user's own tuning parameters (`#[param(NAME)]`) that are set, as "NAME=INT "; "" if
+ * none is. */
 const char *session_user_params(Session *s);
 /* Has the program (any entry point of it) this tuning parameter? */
 bool session_knows(Session *s, const char *param);
@@ -48,8 +49,8 @@ static inline const char *session_origin(Session *s)
 {
     return session_told(s, "tuning_origin");
 }
-/* What stands for all that an entry point does: where it is another, measurements do not hold; "" where the program tells
- * none. */
+/* What stands for all that an entry point does: where it is another, measurements do not hold; ""
+ * where the program tells none. */
 const char *session_key_of(Session *s, const char *entry);
 static inline const char *session_key(Session *s)
 {
@@ -68,8 +69,9 @@ const Sizes *session_sizes(const Session *s);
 /* Thresholds for all following runs; values beside session_forest's nodes. */
 void session_set(Session *s, const int64_t *values);
 
-/* How many choices of makers the entry point has; and what is said to all of them, for all following runs: 1 to take their
- * kernels wherever these can run, another number never to, 0 to do what pays. */
+/* How many choices of makers the entry point has; and what is said to all of them, for all
+ * following runs: 1 to take their kernels wherever these can run, another number never to, 0 to do
+ * what pays. */
 int session_choices(const Session *s);
 void session_choose(Session *s, int64_t value);
 
@@ -101,9 +103,10 @@ void session_stop_after(Session *s, double seconds);
 /* All following runs tell their parts, which takes longer, or do not. */
 void session_tell_parts(Session *s, bool on);
 
-/* From now on the program's runs and those of other sessions with the same file take turns: the session has its turn
- * except where it waits for another one's, and where a run that is checked builds kernels, which goes on beside others'
- * runs. False: the program cannot do that on its device, or there is no such file. */
+/* From now on the program's runs and those of other sessions with the same file take turns: the
+ * session has its turn except where it waits for another one's, and where a run that is checked
+ * builds kernels, which goes on beside others' runs. False: the program cannot do that on its
+ * device, or there is no such file. */
 bool session_take_turns(Session *s, const char *path);
 /* Can it? */
 bool session_can_take_turns(Session *s, const char *path);
@@ -113,13 +116,15 @@ const char *session_device(Session *s);
 
 typedef struct {
     bool ok;
-    double seconds;  /* of the computation alone, as the program measured it; `stopped`: until then */
-    const char *why; /* not ok: what happened */
+    double
+        seconds; /* of the computation alone, as the program measured it; `stopped`: until then */
+    const char *why;  /* not ok: what happened */
     const char *told; /* ... in the words of the program, several lines; NULL: it said nothing */
-    bool wrong;      /* not ok because the result differs from the expected one */
-    bool stopped;    /* not ok because it gave up: session_stop_after */
-    bool gone;       /* not ok because the program does not start any more: that says nothing of the settings */
-    LogLines log;    /* comparisons, in order; those of a failed run up to its failure */
+    bool wrong;       /* not ok because the result differs from the expected one */
+    bool stopped;     /* not ok because it gave up: session_stop_after */
+    bool gone;    /* not ok because the program does not start any more: that says nothing of the
+                     settings */
+    LogLines log; /* comparisons, in order; those of a failed run up to its failure */
     TimedParts parts; /* if they are told, and can be: of a failed run up to its failure */
 } RunResult;
 
@@ -141,13 +146,14 @@ typedef VEC(ProfileRow) Profile;
 /* Profiles runs on data set d. NULL, or what is wrong. */
 const char *session_profile(Session *s, int d, double limit, Profile *p);
 
-/* What is profiled from now on is all that the program tells of (session_told: profile, report, timeline), and of data set
- * d; the data sets are sent again, which a run does, but for what a script makes. NULL, or what is wrong. */
+/* What is profiled from now on is all that the program tells of (session_told: profile, report,
+ * timeline), and of data set d; the data sets are sent again, which a run does, but for what a
+ * script makes. NULL, or what is wrong. */
 const char *session_profile_begin(Session *s, int d);
 /* All following commands are profiled, or only the runs of session_profile_runs. */
 void session_profile_all(Session *s, bool on);
-/* `runs` runs on data set d, to whose inputs being there and whose kernels being built a run before sees. NULL, or what is
- * wrong. */
+/* `runs` runs on data set d, to whose inputs being there and whose kernels being built a run before
+ * sees. NULL, or what is wrong. */
 const char *session_profile_runs(Session *s, int d, double limit, int runs, RunResult each[]);
 
 #endif

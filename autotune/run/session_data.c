@@ -1,5 +1,5 @@
-/* What goes to a session's server, the inputs of data sets, and what comes back: results, which are compared
- * with what they must be. */
+/* What goes to a session's server, the inputs of data sets, and what comes back: results, which are
+ * compared with what they must be. */
 #include "autotune/run/replies.h"
 #include "autotune/run/session_parts.h"
 #include "common/values.h"
@@ -120,7 +120,8 @@ static const char *send_dataset(Session *s, int d)
 {
     Resident *now = &s->resident[d];
     now->there = true;
-    const char *wrong = s->ds->at[d].script ? session_make_inputs(s, d, &now->bytes) : send_inputs(s, d, &now->bytes);
+    const char *wrong = s->ds->at[d].script ? session_make_inputs(s, d, &now->bytes)
+                                            : send_inputs(s, d, &now->bytes);
     if (wrong)
         unload(s, d);
     return wrong;
@@ -241,7 +242,8 @@ static const char *digest_results(Session *s)
     return told ? arena_strdup(s->a, s->reply.text) : "";
 }
 
-/* Compares the results with what they must be. Keeps them as the expected ones if none are known. */
+/* Compares the results with what they must be. Keeps them as the expected ones if none
+ * are known. */
 static const char *compare_results(Session *s, int d, bool *is_wrong)
 {
     Values got = {0};
@@ -269,8 +271,8 @@ static const char *compare_results(Session *s, int d, bool *is_wrong)
     return wrong;
 }
 
-/* They are compared where the program's digest does not say that they are what they were before: most versions' are,
- * and megabytes would go through a file for each run. */
+/* They are compared where the program's digest does not say that they are what they were before:
+ * most versions' are, and megabytes would go through a file for each run. */
 const char *session_check_results(Session *s, int d, bool *is_wrong)
 {
     Expected *e = &s->expected[d];

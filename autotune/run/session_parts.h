@@ -44,16 +44,16 @@ struct Session {
     Slots inputs, outputs;
     Forest forest;
     Sizes sizes;
-    int64_t *settings; /* as last asked for; NULL: the defaults */
-    int64_t *set_sizes; /* the same of sizes */
-    bool sent, sizes_sent; /* the server has these settings */
+    int64_t *settings;         /* as last asked for; NULL: the defaults */
+    int64_t *set_sizes;        /* the same of sizes */
+    bool sent, sizes_sent;     /* the server has these settings */
     VEC(const char *) choices; /* makers' */
-    int64_t chosen;    /* for all of them ... */
-    bool chooses;      /* ... if that was ever said */
-    double stop;       /* seconds after which runs give up; 0: never */
-    bool stop_sent;    /* the server knows */
-    bool parts, parts_sent; /* runs tell them; the server knows */
-    Resident *resident; /* [dataset] */
+    int64_t chosen;            /* for all of them ... */
+    bool chooses;              /* ... if that was ever said */
+    double stop;               /* seconds after which runs give up; 0: never */
+    bool stop_sent;            /* the server knows */
+    bool parts, parts_sent;    /* runs tell them; the server knows */
+    Resident *resident;        /* [dataset] */
     Expected *expected;
     const char *turns; /* the file whose lock says whose turn it is; NULL: nobody else runs */
     int turn;          /* it, opened */
@@ -73,8 +73,8 @@ Slots session_reply_slots(Session *s, bool named);
 const char *session_input_name(Session *s, int d, int i);
 /* Puts a value into the server, as variable `var` of this type. NULL or what is wrong. */
 const char *session_put_value(Session *s, const rt_hvalue *v, const char *var, const char *type);
-/* Makes the inputs of a data set that has a script; *bytes grows by theirs, as far as they are known. NULL or what is
- * wrong; some inputs may be there then. */
+/* Makes the inputs of a data set that has a script; *bytes grows by theirs, as far as they are
+ * known. NULL or what is wrong; some inputs may be there then. */
 const char *session_make_inputs(Session *s, int d, int64_t *bytes);
 /* Sees to it that the server holds data set d's inputs. NULL or what is wrong. */
 const char *session_load(Session *s, int d);

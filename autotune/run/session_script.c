@@ -1,4 +1,5 @@
-/* Inputs that the program itself makes: a data set's script (script.h) is run in the session's server. */
+/* Inputs that the program itself makes: a data set's script (script.h) is run in the session's
+ * server. */
 #include "autotune/run/replies.h"
 #include "autotune/run/session_parts.h"
 #include "common/values.h"
@@ -15,7 +16,8 @@ struct Given {
     enum { IN_SERVER, HERE, PARTS } where;
     const char *var, *type; /* IN_SERVER: a variable there and its type */
     rt_hvalue value;        /* HERE */
-    const Script *literal;  /* HERE, written in the script: the type that is wanted says what it is; else NULL */
+    const Script *literal;  /* HERE, written in the script: the type that is wanted says what it is;
+                               else NULL */
     VEC(Given *) parts;     /* PARTS: a tuple, or a record if there are names */
     VEC(const char *) names;
 };
@@ -120,14 +122,16 @@ static const char *send_here(Maker *m, const Given *g, const char *type, Loc loc
 
 static const char *to_server(Maker *m, const Given *g, const char *type, Loc loc);
 
-/* What g has for field i of a type: of a record the part of that name, of a tuple the one in its place; else NULL. */
+/* What g has for field i of a type: of a record the part of that name, of a tuple the one in its
+ * place; else NULL. */
 static const Given *field_of(Maker *m, const Given *g, const Slot *field, int i)
 {
     if (g->where == IN_SERVER) {
         Given *part = new_given(m, IN_SERVER);
         part->var = new_var(m);
         part->type = field->type;
-        return ASK(m->s, "project %s %s %s", part->var, g->var, field->name) == TALK_OK ? part : NULL;
+        return ASK(m->s, "project %s %s %s", part->var, g->var, field->name) == TALK_OK ? part
+                                                                                        : NULL;
     }
     for (int k = 0; k < g->names.n; k++)
         if (strcmp(g->names.at[k], field->name) == 0)
@@ -136,7 +140,8 @@ static const Given *field_of(Maker *m, const Given *g, const Slot *field, int i)
     return placed ? g->parts.at[i] : NULL;
 }
 
-/* A variable of a type of tuples or records out of parts, or of a value of another type that has such fields. */
+/* A variable of a type of tuples or records out of parts, or of a value of another type that has
+ * such fields. */
 static const char *send_record(Maker *m, const Given *g, const char *type, Loc loc)
 {
     Session *s = m->s;
@@ -164,7 +169,10 @@ static const char *to_server(Maker *m, const Given *g, const char *type, Loc loc
     if (g->where == IN_SERVER && strcmp(g->type, type) == 0)
         return g->var;
     const char *var = g->where == HERE ? send_here(m, g, type, loc) : send_record(m, g, type, loc);
-    return var ? var : fail(m, loc, arena_printf(m->s->a, "this is of type %s, but %s is needed", type_text(m, g), type));
+    return var ? var
+               : fail(m, loc,
+                      arena_printf(m->s->a, "this is of type %s, but %s is needed", type_text(m, g),
+                                   type));
 }
 
 /* --- Evaluation ----------------------------------------------------------------------------- */
@@ -182,11 +190,13 @@ static Given *call(Maker *m, const Script *e, const Bound *known)
     Session *s = m->s;
     TalkStatus st = ASK(s, "inputs %s", e->name);
     if (st != TALK_OK)
-        return fail(m, e->loc, st == TALK_FAILURE ? script_no_entry(s->a, e) : session_reason(s, st, e->name));
+        return fail(m, e->loc,
+                    st == TALK_FAILURE ? script_no_entry(s->a, e) : session_reason(s, st, e->name));
     Slots in = session_reply_slots(s, false);
     if (in.n != e->parts.n)
-        return fail(m, e->loc, arena_printf(s->a, "`%s` takes %d argument%s, not %d", e->name, in.n, in.n == 1 ? "" : "s",
-                                            e->parts.n));
+        return fail(m, e->loc,
+                    arena_printf(s->a, "`%s` takes %d argument%s, not %d", e->name, in.n,
+                                 in.n == 1 ? "" : "s", e->parts.n));
     const char *args = "", *outs = "";
     for (int i = 0; i < in.n && !m->wrong; i++) {
         const Given *arg = evaluate(m, e->parts.at[i], known);
@@ -251,8 +261,9 @@ static Given *let(Maker *m, const Script *e, const Bound *known)
     Given *g = evaluate(m, e->parts.at[0], known);
     bool whole = e->names.n == 1;
     if (g && !whole && (g->where != PARTS || g->parts.n != e->names.n))
-        return fail(m, e->parts.at[0]->loc, arena_printf(m->s->a, "this is of type %s, for %d names",
-                                                         type_text(m, g), e->names.n));
+        return fail(
+            m, e->parts.at[0]->loc,
+            arena_printf(m->s->a, "this is of type %s, for %d names", type_text(m, g), e->names.n));
     for (int i = 0; g && i < e->names.n; i++) {
         Bound *b = NEW(m->s->a, Bound);
         *b = (Bound){e->names.at[i], whole ? g : g->parts.at[i], known};
@@ -308,7 +319,8 @@ static void claim(Maker *m, const char *var, const char *input, Loc loc)
     for (int i = 0; i < m->used.n; i++)
         if (strcmp(m->used.at[i].var, var) == 0)
             before = m->used.at[i].input;
-    TalkStatus st = before ? ASK(s, "copy %s %s", input, before) : ASK(s, "rename %s %s", var, input);
+    TalkStatus st =
+        before ? ASK(s, "copy %s %s", input, before) : ASK(s, "rename %s %s", var, input);
     vec_push(s->a, &m->used, ((Used){var, input}));
     if (st != TALK_OK)
         fail(m, loc, session_reason(s, st, "making an input"));
@@ -339,7 +351,9 @@ static void make_inputs(Maker *m, int d, const Script *e, int64_t *bytes)
     int n = s->inputs.n;
     bool tuple = g && g->where == PARTS && !g->names.n;
     if (g && n != 1 && (!tuple || g->parts.n != n))
-        fail(m, e->loc, arena_printf(s->a, "this is of type %s, but `%s` takes %d inputs", type_text(m, g), s->entry, n));
+        fail(m, e->loc,
+             arena_printf(s->a, "this is of type %s, but `%s` takes %d inputs", type_text(m, g),
+                          s->entry, n));
     for (int i = 0; i < n && !m->wrong; i++) {
         const char *type = s->inputs.at[i].type, *input = session_input_name(s, d, i);
         const char *var = to_server(m, n == 1 ? g : g->parts.at[i], type, e->loc);

@@ -70,7 +70,8 @@ static char *find_line(char *text, const char *mark)
 }
 
 /* Is the reply whole? It ends with `%%% OK`; a failure has `%%% FAILURE` before it, between what
- * was logged and the reason. Leaves in *in the reply's text, a failure's reason first and what was logged behind TALK_LOG. */
+ * was logged and the reason. Leaves in *in the reply's text, a failure's reason first and what was
+ * logged behind TALK_LOG. */
 static bool cut_reply(Out *in, bool *ok)
 {
     static const char failure[] = "%%% FAILURE\n";

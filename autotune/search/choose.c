@@ -70,9 +70,9 @@ static bool loses_unseen(const Choice *c, const int64_t *settings, double untune
     return harm > NOISE && harm > gain && greatest_gain(c, settings) <= MUCH;
 }
 
-/* Does without the thresholds that cost most on data not seen, one after the other, until the choice
- * is sound. Two data sets are no evidence of a third; and what a user's objective makes of some of the data sets says
- * nothing. */
+/* Does without the thresholds that cost most on data not seen, one after the other, until the
+ * choice is sound. Two data sets are no evidence of a third; and what a user's objective makes of
+ * some of the data sets says nothing. */
 static void choose_sound(const Choice *c, SearchResult *r, int n_in)
 {
     enum { ENOUGH = 3 };
@@ -176,9 +176,11 @@ static void find_conflict(Arena *a, const Choice *c, SearchResult *r, int node)
         vec_push(a, &r->conflicts, k);
 }
 
-Choice choice_of(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, const DatasetResult *datasets)
+Choice choice_of(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                 const DatasetResult *datasets)
 {
-    return (Choice){a, f, datasets, n_datasets, NEWN(a, bool, n_datasets), NEWN(a, bool, f->nodes.n), o};
+    return (Choice){
+        a, f, datasets, n_datasets, NEWN(a, bool, n_datasets), NEWN(a, bool, f->nodes.n), o};
 }
 
 static Choice choice_new(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,

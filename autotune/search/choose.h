@@ -16,7 +16,8 @@ typedef struct {
 } Choice;
 
 /* A choice for which no data set counts yet, and all may be asked for. */
-Choice choice_of(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, const DatasetResult *datasets);
+Choice choice_of(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                 const DatasetResult *datasets);
 
 /* How many times slower than its best a data set is taken to be that fails. */
 #define HOPELESS 1e6
@@ -38,8 +39,8 @@ void objective_least(const Choice *c, int64_t *settings);
 
 /* --- robust.c ------------------------------------------------------------------------------- */
 
-/* Asks for as little as is possible without making a data set slower beyond noise, and for values as
- * near to the defaults. ranges may be NULL. */
+/* Asks for as little as is possible without making a data set slower beyond noise, and for values
+ * as near to the defaults. ranges may be NULL. */
 void ask_for_less(const Choice *c, int64_t *settings, Allowed *ranges);
 
 /* --- choose.c ------------------------------------------------------------------------------- */

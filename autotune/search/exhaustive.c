@@ -3,9 +3,10 @@
  *
  * A threshold's values that matter to the data sets that get to it are the pars with which they
  * compare it, and none of them; which of them go on under which outcome decides what matters below.
- * A combination's time is the sum of those of its paths, so each path of each data set is run once, and
- * combinations are weighed from memory. A run is cut that loses by far to the best so far; if the best
- * combination has a path that was cut, that is run to its end, and they are weighed anew. */
+ * A combination's time is the sum of those of its paths, so each path of each data set is run once,
+ * and combinations are weighed from memory. A run is cut that loses by far to the best so far; if
+ * the best combination has a path that was cut, that is run to its end, and they are
+ * weighed anew. */
 #include "autotune/search/choose.h"
 
 #include <math.h>
@@ -47,8 +48,8 @@ static const bool *going_on(Sweep *s, const Open *at, int64_t setting, bool outc
 {
     bool *part = NEWN(s->a, bool, s->c->n);
     for (int d = 0; d < s->c->n; d++)
-        part[d] = at->here[d] &&
-                  outcome_can_be(&s->c->datasets[d].opinions[at->node], setting, outcome);
+        part[d] =
+            at->here[d] && outcome_can_be(&s->c->datasets[d].opinions[at->node], setting, outcome);
     return part;
 }
 
@@ -131,7 +132,8 @@ static void learn_pars(Probe *p)
     }
 }
 
-/* Runs the path of each data set that is swept; to its end, if a user's function may want it slow. */
+/* Runs the path of each data set that is swept; to its end, if a user's function may want
+ * it slow. */
 static void measure_paths(Sweep *s)
 {
     size_t size = sizeof *s->settings * (size_t)s->c->f->nodes.n;

@@ -1,7 +1,7 @@
 /* Settings for several data sets that are best together, if times are sums over the forest
  * (predict.c): which data sets get to a node decides what is best for it and all below it, so the
- * optimum is found from the leaves up over sets of data sets. A candidate is each value that divides
- * the data sets differently, and none. */
+ * optimum is found from the leaves up over sets of data sets. A candidate is each value that
+ * divides the data sets differently, and none. */
 #include "autotune/search/choose.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     const Choice *c;
     const double *weight; /* [dataset] of a second */
-    State *states; /* open addressing */
+    State *states;        /* open addressing */
     int n_states, room;
 } Table;
 

@@ -1,16 +1,17 @@
 /* The monotone search (TFP'21). Nothing is set in a data set's first run, which tells what untuned
- * programs do and which degrees of parallelism (pars) the thresholds are compared with. Then bottom-up
- * over the forest: of each threshold, with what is below it already at its best and what was not
- * looked at yet unset, both outcomes are tried if all its pars are equal on that data set
+ * programs do and which degrees of parallelism (pars) the thresholds are compared with. Then
+ * bottom-up over the forest: of each threshold, with what is below it already at its best and what
+ * was not looked at yet unset, both outcomes are tried if all its pars are equal on that data set
  * (size-invariant: n versions cost n runs, the first one among them); else the best place between
  * its pars is found by a binary search that compares neighbours (size-variant: O(log p) runs, right
- * when time has a single valley over the threshold). Those of loops come after the nests in them, which are tried with
- * launches apart. Runs that would execute the same versions as an
- * earlier one are answered from memory.
+ * when time has a single valley over the threshold). Those of loops come after the nests in them,
+ * which are tried with launches apart. Runs that would execute the same versions as an earlier one
+ * are answered from memory.
  *
- * Nests beside each other are tried side by side where runs tell their parts (parts.c): a run for one of them also
- * tries a version of each that is still to come. The best of them together is run as a whole at the end; if it is
- * slower than its parts told, these depend on each other, and the nests are gone through one after the other. */
+ * Nests beside each other are tried side by side where runs tell their parts (parts.c): a run for
+ * one of them also tries a version of each that is still to come. The best of them together is run
+ * as a whole at the end; if it is slower than its parts told, these depend on each other, and the
+ * nests are gone through one after the other. */
 #include "autotune/search/choose.h"
 
 #include <math.h>
@@ -37,8 +38,8 @@ typedef struct {
 
 /* --- Nests beside each other ------------------------------------------------------------------ */
 
-/* A run that tells what the present settings take, and something of nests that are still to come. False if that
- * was not to be. */
+/* A run that tells what the present settings take, and something of nests that are still to come.
+ * False if that was not to be. */
 static bool ride(Search *s)
 {
     Probe *p = &s->p;
@@ -110,8 +111,8 @@ static Sample again_at(Search *s, int node, int i)
     return measure_rank(s, node, i);
 }
 
-/* A choice between close times is made after both ran in turn, once more if that has turned it; the fastest of each
- * counts. */
+/* A choice between close times is made after both ran in turn, once more if that has turned it; the
+ * fastest of each counts. */
 static void confirm(Search *s, int node, Sample *on, Sample *off)
 {
     bool turned = true;
@@ -123,7 +124,8 @@ static void confirm(Search *s, int node, Sample *on, Sample *off)
     }
 }
 
-/* Was a point below or above the rank much faster than so many seconds? A single valley's lowest is on that side, too. */
+/* Was a point below or above the rank much faster than so many seconds? A single valley's lowest is
+ * on that side, too. */
 static bool falls(const Opinion *op, int rank, double seconds, bool above)
 {
     for (int k = 0; k < op->curve.n; k++) {
@@ -134,9 +136,10 @@ static bool falls(const Opinion *op, int rank, double seconds, bool above)
     return false;
 }
 
-/* Binary search for the lowest point of the curve over ranks 0..n, assuming a single valley, both ends of which are
- * known. Neighbours are compared where it is not known which side of a rank is lower. Where one side is much lower, so is
- * most likely its end, and the next rank is near that. */
+/* Binary search for the lowest point of the curve over ranks 0..n, assuming a single valley, both
+ * ends of which are known. Neighbours are compared where it is not known which side of a rank is
+ * lower. Where one side is much lower, so is most likely its end, and the next rank is
+ * near that. */
 static int valley(Search *s, int node, int n)
 {
     enum { HALF = 2, NEAR = 8 };
@@ -174,8 +177,8 @@ static bool is_compared(const Forest *f, int node, int parent, bool outcome)
 
 static void solve_below(Search *s, int parent, bool outcome);
 
-/* Is it a loop that is much slower in one launch? Then it stays apart: each value between makes other launches one, with a
- * kernel of their own to build. */
+/* Is it a loop that is much slower in one launch? Then it stays apart: each value between makes
+ * other launches one, with a kernel of their own to build. */
 static bool stays_apart(const Search *s, int node, const Sample *apart, const Sample *together)
 {
     return node_is_loop(&s->p.f->nodes.at[node]) && MUCH * apart->seconds < together->seconds;
@@ -241,8 +244,8 @@ static double doubt(const Opinion *op)
     return noise;
 }
 
-/* Were the outcomes measured with another part of the program so slow that its noise hides what would
- * count in a run of `best` seconds? What parts of runs tell is apart from that. */
+/* Were the outcomes measured with another part of the program so slow that its noise hides what
+ * would count in a run of `best` seconds? What parts of runs tell is apart from that. */
 static bool hidden(const Opinion *op, double best)
 {
     double noise = doubt(op);
@@ -264,12 +267,13 @@ static int count_compared(const Forest *f, int parent, bool outcome, bool loops)
 
 /* Solves the nodes that are compared when `parent` has that outcome (-1: the roots), last one
  * first; then once more those of which nothing was to be learned, since a run broke off before it
- * got to them, or failed for a version of another one that has been found out since. Those of loops, which
- * all nests may be in, come after the others. */
+ * got to them, or failed for a version of another one that has been found out since. Those of
+ * loops, which all nests may be in, come after the others. */
 static void solve_each(Search *s, int parent, bool outcome, bool loops)
 {
     const Forest *f = s->p.f;
-    int left = count_compared(f, parent, outcome, true) + (loops ? 0 : count_compared(f, parent, outcome, false));
+    int left = count_compared(f, parent, outcome, true) +
+               (loops ? 0 : count_compared(f, parent, outcome, false));
     bool several = parent >= 0 && left > 1;
     double outer = s->bar;
     s->bar = several ? INFINITY : outer;
@@ -326,7 +330,8 @@ static bool hides(const Search *s, int node)
     return any;
 }
 
-/* Solves the trees once more, with all else at its best, in which something slow hid a difference. */
+/* Solves the trees once more, with all else at its best, in which something slow hid
+ * a difference. */
 static void solve_hidden(Search *s)
 {
     enum { TIMES = 2 };
@@ -366,16 +371,18 @@ static void refresh(const Forest *f, DatasetResult *res, int first)
         Opinion *op = &res->opinions[i];
         for (int k = 0; k < op->curve.n; k++)
             op->best = fmin(op->best, op->curve.at[k].seconds);
-        double apart = op->curve.n == 2 ? fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) : 0;
-        op->free = op->refused || (op->pars.n == 1 && op->curve.n == 2 &&
-                                   (apart <= doubt(op) ||
-                                    times_equal(res->best, res->best + apart, 0)));
+        double apart =
+            op->curve.n == 2 ? fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) : 0;
+        op->free =
+            op->refused || (op->pars.n == 1 && op->curve.n == 2 &&
+                            (apart <= doubt(op) || times_equal(res->best, res->best + apart, 0)));
     }
     res->untuned = res->memory.at[first].sample;
 }
 
-/* While nests are tried, the launches of a loop stay apart unless the first run put them together: a loop in one launch
- * is a kernel of its own for each combination of versions in it, which takes longer to build than all else. */
+/* While nests are tried, the launches of a loop stay apart unless the first run put them together:
+ * a loop in one launch is a kernel of its own for each combination of versions in it, which takes
+ * longer to build than all else. */
 static void keep_loops_apart(Probe *p)
 {
     for (int i = 0; i < p->f->nodes.n; i++) {
@@ -389,7 +396,8 @@ static void keep_loops_apart(Probe *p)
 static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *env,
                           DatasetResult *res)
 {
-    Search s = {.p = probe_new(a, f, d, run, env, res), .bar = INFINITY, .open = NEWN(a, bool, f->nodes.n)};
+    Search s = {
+        .p = probe_new(a, f, d, run, env, res), .bar = INFINITY, .open = NEWN(a, bool, f->nodes.n)};
     int first, last;
     for (int i = -1; i < f->nodes.n && !s.apart; i++)
         s.apart = count_compared(f, i, false, false) > 1 || count_compared(f, i, true, false) > 1;

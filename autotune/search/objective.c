@@ -17,7 +17,8 @@ static void seconds_of(const Choice *c, const int64_t *settings, double *seconds
 }
 
 /* The parts of an objective: of each data set, put together by sum or by the greatest; and for
- * joint_least(), by how much the objective changes with a second of a data set that takes so long. */
+ * joint_least(), by how much the objective changes with a second of a data set that takes
+ * so long. */
 typedef struct {
     double (*part)(double seconds, double best);
     double (*slope)(double seconds, double best);
@@ -123,8 +124,8 @@ static void slopes_at(const Choice *c, double *seconds, double *slope)
             continue;
         double best = c->datasets[d].best, was = seconds[d];
         if (!own) {
-            slope[d] = weight_of(c, d) *
-                       forms[c->o->objective].slope(fmin(was, HOPELESS * best), best);
+            slope[d] =
+                weight_of(c, d) * forms[c->o->objective].slope(fmin(was, HOPELESS * best), best);
             continue;
         }
         seconds[d] = isfinite(was) ? was * (1 + STEP) : was;
@@ -133,7 +134,8 @@ static void slopes_at(const Choice *c, double *seconds, double *slope)
     }
 }
 
-/* The weights of seconds under which joint_least() improves on the settings, of sum 1 over all bests. */
+/* The weights of seconds under which joint_least() improves on the settings, of sum 1 over all
+ * bests. */
 static void weigh(const Choice *c, const int64_t *settings, double *weight)
 {
     double all = 0, *seconds = NEWN(c->a, double, c->n);
@@ -216,9 +218,10 @@ static void descend(const Choice *c, int64_t *settings, double *least)
     }
 }
 
-/* Nothing is known of a user's function, not even that less time is better. Where to begin: what is best for the
- * objectives that are known, or for a single data set; where to end: where neither a change of one threshold
- * gains, nor the best settings together for the function as it changes there. */
+/* Nothing is known of a user's function, not even that less time is better. Where to begin: what is
+ * best for the objectives that are known, or for a single data set; where to end: where neither a
+ * change of one threshold gains, nor the best settings together for the function as it changes
+ * there. */
 static void cost_least(const Choice *c, int64_t *settings, double *least)
 {
     enum { ROUNDS = 8 };

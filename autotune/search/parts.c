@@ -1,13 +1,13 @@
-/* Times put together from parts of runs. Nests beside each other do not know of each other: what a version of one
- * takes is known from any run in which it ran, whatever the others did there. So a run may try a version of each
- * nest at once, and tells all of them apart:
+/* Times put together from parts of runs. Nests beside each other do not know of each other: what a
+ * version of one takes is known from any run in which it ran, whatever the others did there. So a
+ * run may try a version of each nest at once, and tells all of them apart:
  *
  *     run      nest a   nest b                   a's version 1 beside b's version 0, never run:
  *     A        v0  4    v0  6                    10 + (3 - 4) = 9
  *     B        v1  3    v1  8
  *
- * Only differences between parts of runs count, so that waiting for the device to tell them, which makes all
- * runs longer, does not matter. */
+ * Only differences between parts of runs count, so that waiting for the device to tell them, which
+ * makes all runs longer, does not matter. */
 #include "autotune/search/paths.h"
 
 #include <math.h>
@@ -87,9 +87,9 @@ static bool same_in(const Look *l, const Memo *row, int top)
 
 /* --- Nests ------------------------------------------------------------------------------------ */
 
-/* What the nest takes, from a run that took the same versions in it. Of one that was stopped it is only known that
- * it has lost, if it had then taken much longer than another version: a nest that is innocent may have waited for
- * memory or kernels, too. */
+/* What the nest takes, from a run that took the same versions in it. Of one that was stopped it is
+ * only known that it has lost, if it had then taken much longer than another version: a nest that
+ * is innocent may have waited for memory or kernels, too. */
 static Slice slice_run(const Look *l, int top)
 {
     const double MUCH = 2; /* runs are stopped that take longer: one of the nests must have lost */
@@ -153,8 +153,8 @@ static bool is_nest(const Look *l, const Memo *row, int node)
     bool beside = false;
     for (int i = 0; i < l->f->nodes.n && !beside; i++) {
         const Node *other = &l->f->nodes.at[i];
-        beside = i != node && other->parent == n->parent && (n->parent < 0 || other->outcome == n->outcome) &&
-                 part_of(&row->sample, i);
+        beside = i != node && other->parent == n->parent &&
+                 (n->parent < 0 || other->outcome == n->outcome) && part_of(&row->sample, i);
     }
     return beside && part_of(&row->sample, node) && same_above(l, row, node);
 }
@@ -242,7 +242,8 @@ static bool told(const Look *l, Sample *out, double *in_all)
     return out->seconds > 0;
 }
 
-bool parts_told(const Forest *f, const DatasetResult *res, const int64_t *settings, Sample *out, double *noise)
+bool parts_told(const Forest *f, const DatasetResult *res, const int64_t *settings, Sample *out,
+                double *noise)
 {
     int64_t *path = malloc(sizeof *path * (size_t)f->nodes.n);
     bool ok = path && path_of(f, res, settings, path) && told(&(Look){f, res, path}, out, noise);
@@ -270,8 +271,8 @@ static void put(const Forest *f, int64_t *settings, int node, int64_t value)
     settings[node] = value;
 }
 
-/* Sets the node and what is below it to what was not tried yet, in the order in which the search asks for it: first
- * of all, what the program does unset. */
+/* Sets the node and what is below it to what was not tried yet, in the order in which the search
+ * asks for it: first of all, what the program does unset. */
 static bool put_untried(const Look *l, int64_t *settings, int64_t *path, int node)
 {
     static const int64_t values[] = {THRESHOLD_NEVER, THRESHOLD_ALWAYS};
@@ -293,7 +294,8 @@ static bool put_untried(const Look *l, int64_t *settings, int64_t *path, int nod
     return false;
 }
 
-bool parts_ride(const Forest *f, const DatasetResult *res, const bool *open, int64_t *settings, double *rival)
+bool parts_ride(const Forest *f, const DatasetResult *res, const bool *open, int64_t *settings,
+                double *rival)
 {
     int64_t *path = malloc(sizeof *path * (size_t)f->nodes.n);
     bool any = false;
@@ -309,7 +311,8 @@ bool parts_ride(const Forest *f, const DatasetResult *res, const bool *open, int
     return any;
 }
 
-bool parts_settle(const Forest *f, const DatasetResult *res, const bool *open, const int64_t *settings)
+bool parts_settle(const Forest *f, const DatasetResult *res, const bool *open,
+                  const int64_t *settings)
 {
     int64_t *path = malloc(sizeof *path * (size_t)f->nodes.n);
     bool any = false;

@@ -19,9 +19,10 @@ bool times_equal(double a, double b, double noise)
 bool samples_in_doubt(const Sample *a, const Sample *b)
 {
     const double CLOSE = 1.25;
-    double most = fmax(a->seconds, b->seconds), least = fmin(a->seconds, b->seconds), noise = a->noise + b->noise;
-    return noise > 0 && !a->told && !b->told && !isinf(most) && !a->cut && !b->cut && most <= CLOSE * least &&
-           !times_equal(a->seconds, b->seconds, noise);
+    double most = fmax(a->seconds, b->seconds), least = fmin(a->seconds, b->seconds),
+           noise = a->noise + b->noise;
+    return noise > 0 && !a->told && !b->told && !isinf(most) && !a->cut && !b->cut &&
+           most <= CLOSE * least && !times_equal(a->seconds, b->seconds, noise);
 }
 
 Probe probe_new(Arena *a, const Forest *f, int d, RunFn *run, void *env, DatasetResult *res)
@@ -36,11 +37,12 @@ Probe probe_new(Arena *a, const Forest *f, int d, RunFn *run, void *env, Dataset
         res->opinions[i].best = INFINITY;
         res->opinions[i].unset_seconds = NAN;
     }
-    return (Probe){.a = a, .f = f, .dataset = d, .run = run, .env = env, .res = res,
-                   .cur = res->own};
+    return (Probe){
+        .a = a, .f = f, .dataset = d, .run = run, .env = env, .res = res, .cur = res->own};
 }
 
-Probe *probes_new(Arena *a, Arena *scratch, const Forest *f, int n, RunFn *run, void *env, DatasetResult *results)
+Probe *probes_new(Arena *a, Arena *scratch, const Forest *f, int n, RunFn *run, void *env,
+                  DatasetResult *results)
 {
     Probe *probes = NEWN(scratch, Probe, n);
     for (int d = 0; d < n; d++) {
@@ -81,8 +83,9 @@ bool outcome_can_be(const Opinion *op, int64_t setting, bool outcome)
 bool node_reached(const Forest *f, const DatasetResult *res, const int64_t *settings, int node)
 {
     const Node *n = &f->nodes.at[node];
-    return n->parent < 0 || (outcome_can_be(&res->opinions[n->parent], settings[n->parent], n->outcome) &&
-                             node_reached(f, res, settings, n->parent));
+    return n->parent < 0 ||
+           (outcome_can_be(&res->opinions[n->parent], settings[n->parent], n->outcome) &&
+            node_reached(f, res, settings, n->parent));
 }
 
 bool path_of(const Forest *f, const DatasetResult *res, const int64_t *settings, int64_t *path)
@@ -242,8 +245,9 @@ Sample probe_measure(Probe *p, double rival, int *memo)
     learn(p, &sample);
     if (row < 0) {
         *memo = p->res->memory.n;
-        vec_push(p->a, &p->res->memory, ((Memo){present_path(p), sample,
-                                                arena_memdup(p->a, p->cur, sizeof *p->cur * (size_t)p->f->nodes.n)}));
+        vec_push(p->a, &p->res->memory,
+                 ((Memo){present_path(p), sample,
+                         arena_memdup(p->a, p->cur, sizeof *p->cur * (size_t)p->f->nodes.n)}));
     } else {
         p->res->memory.at[row].sample = sample;
     }

@@ -1,5 +1,5 @@
-/* The time of a data set under settings that were not measured, from the curves of its thresholds: a
- * program's time is what the data set's own best settings take, and what each other outcome costs
+/* The time of a data set under settings that were not measured, from the curves of its thresholds:
+ * a program's time is what the data set's own best settings take, and what each other outcome costs
  * more. This holds for nests that follow one another, and for versions of one nest. */
 #include "autotune/search/paths.h"
 
@@ -38,8 +38,8 @@ static bool is_leaf(const Forest *f, int node)
     return true;
 }
 
-/* Where nobody knows what the program does unset, that is taken for what it does with the default; it
- * does not matter if both outcomes are equally fast and nothing follows. */
+/* Where nobody knows what the program does unset, that is taken for what it does with the default;
+ * it does not matter if both outcomes are equally fast and nothing follows. */
 static Outcome outcome_of(const Forest *f, int node, const Opinion *op, int64_t setting)
 {
     if (op->refused || op->pars.n == 0 || op->curve.n == 0)
@@ -59,7 +59,8 @@ double predict_loss(const Forest *f, const DatasetResult *res, int node, int64_t
     const Opinion *op = &res->opinions[node];
     Outcome o = outcome_of(f, node, op, setting), own = outcome_of(f, node, op, res->own[node]);
     *known = o.known;
-    /* Nothing is better than the own best settings: a gain is noise, or was found with other settings elsewhere. */
+    /* Nothing is better than the own best settings: a gain is noise, or was found with other
+     * settings elsewhere. */
     return isinf(own.seconds) ? 0 : fmax(o.seconds - own.seconds, 0);
 }
 

@@ -37,9 +37,10 @@ typedef struct {
 /* Runs data set d with the settings, one a node: THRESHOLD_UNSET (the program decides as if it were
  * not tuned), THRESHOLD_NEVER, THRESHOLD_ALWAYS or a value. rival: the seconds that the run must
  * come near to matter, INFINITY for none: one that lost by far may be cut. parts: 0 if
- * they are of no use, else by what factor runs that tell them take longer, as far as is known. False: give up the
- * whole search. */
-typedef bool RunFn(void *env, int dataset, const int64_t *settings, double rival, double parts, Sample *out);
+ * they are of no use, else by what factor runs that tell them take longer, as far as is known.
+ * False: give up the whole search. */
+typedef bool RunFn(void *env, int dataset, const int64_t *settings, double rival, double parts,
+                   Sample *out);
 
 /* A measured point of a threshold's curve on a data set: with the pars pars[0..i-1] below the
  * threshold and the others at or above it. */
@@ -64,9 +65,9 @@ typedef struct {
     bool refused; /* the device cannot run the version: comparisons go on as if it were false */
 } Opinion;
 
-/* What a path through the forest took: of each node PATH_NONE if it was not got to, the least par for
- * which the comparison held (THRESHOLD_NEVER: none), or PATH_OWN for a program that decided otherwise
- * than by a number. */
+/* What a path through the forest took: of each node PATH_NONE if it was not got to, the least par
+ * for which the comparison held (THRESHOLD_NEVER: none), or PATH_OWN for a program that decided
+ * otherwise than by a number. */
 typedef struct {
     int64_t *path; /* NULL: cannot be told */
     Sample sample;
@@ -99,7 +100,7 @@ typedef struct {
 } Allowed;
 
 typedef struct {
-    bool complete; /* false: the run function gave up; the rest says what is known by then */
+    bool complete;     /* false: the run function gave up; the rest says what is known by then */
     int64_t *settings; /* [node] for all data sets together */
     Allowed *allowed;  /* [node], of those that are set */
     DatasetResult *datasets;
@@ -119,9 +120,10 @@ typedef enum {
     OBJECTIVE_COST,    /* what the cost function says */
 } Objective;
 
-/* What the times of n data sets are worth, which may be anything: the less the better. INFINITY for seconds: the data set
- * fails. bests: of their own best settings. */
-typedef double CostFn(void *env, int n, const int *datasets, const double *seconds, const double *bests);
+/* What the times of n data sets are worth, which may be anything: the less the better. INFINITY for
+ * seconds: the data set fails. bests: of their own best settings. */
+typedef double CostFn(void *env, int n, const int *datasets, const double *seconds,
+                      const double *bests);
 
 typedef struct {
     Objective objective;
@@ -140,8 +142,8 @@ typedef struct {
 
 /* --- monotone.c ----------------------------------------------------------------------------- */
 
-/* The method of TFP'21: n versions cost n runs on each data set if sizes do not vary in a run, less where runs
- * tell their parts, O(log p) each if they do. */
+/* The method of TFP'21: n versions cost n runs on each data set if sizes do not vary in a run, less
+ * where runs tell their parts, O(log p) each if they do. */
 SearchResult search_monotone(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
                              RunFn *run, void *env);
 
@@ -162,9 +164,9 @@ int search_tests(const SearchOptions *o, int n_nodes, int n_datasets);
 
 /* --- settle.c ------------------------------------------------------------------------------- */
 
-/* Runs what was chosen where its time is only put together from parts, and chooses anew until all of it is measured.
- * *r, a complete result, is not any more if the run function gave up. */
-void settle(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, RunFn *run, void *env,
-            SearchResult *r);
+/* Runs what was chosen where its time is only put together from parts, and chooses anew until all
+ * of it is measured. *r, a complete result, is not any more if the run function gave up. */
+void settle(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, RunFn *run,
+            void *env, SearchResult *r);
 
 #endif

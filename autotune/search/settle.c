@@ -1,15 +1,17 @@
-/* What was chosen for all data sets together is put together from parts of runs where nobody has run it, which goes
- * wrong where nests are not as independent as the forest says. So it is run, and if it is not what it was taken for,
- * chosen again with what is known now. So is what was stopped as it lost by far, which may matter little beside others. */
+/* What was chosen for all data sets together is put together from parts of runs where nobody has
+ * run it, which goes wrong where nests are not as independent as the forest says. So it is run, and
+ * if it is not what it was taken for, chosen again with what is known now. So is what was stopped
+ * as it lost by far, which may matter little beside others. */
 #include "autotune/search/choose.h"
 
 #include <math.h>
 
-/* Runs the settings on the data set unless that has been done, to its end. Did it run, or must all end? */
+/* Runs the settings on the data set unless that has been done, to its end. Did it run, or must all
+ * end? */
 typedef enum { KNOWN, MEASURED, GIVEN_UP } Outcome;
 
-static Outcome settle_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *env, const int64_t *settings,
-                              DatasetResult *res)
+static Outcome settle_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *env,
+                              const int64_t *settings, DatasetResult *res)
 {
     int memo, runs = res->runs;
     int64_t *cur = NEWN(a, int64_t, f->nodes.n);
@@ -30,10 +32,11 @@ static Outcome settle_dataset(Arena *a, const Forest *f, int d, RunFn *run, void
     return res->runs > runs ? MEASURED : KNOWN;
 }
 
-void settle(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, RunFn *run, void *env,
-            SearchResult *r)
+void settle(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, RunFn *run,
+            void *env, SearchResult *r)
 {
-    /* Each round excludes settings, or ends it; a few more than there are data sets, whose own settings compete. */
+    /* Each round excludes settings, or ends it; a few more than there are data sets, whose own
+     * settings compete. */
     int rounds = n_datasets + 4;
     for (bool news = true; news && r->complete && rounds-- > 0;) {
         news = false;

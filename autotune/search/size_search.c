@@ -1,4 +1,5 @@
-/* Coordinate search for sizes: a change that one data set loses by ends a try, so most cost few runs. */
+/* Coordinate search for sizes: a change that one data set loses by ends a try, so most cost few
+ * runs. */
 #include "autotune/search/size_search.h"
 
 #include "autotune/search/paths.h"
@@ -6,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What a data set must gain (relative) that a default be left for it. Many values are tried, so the luckiest is
- * faster by something. */
+/* What a data set must gain (relative) that a default be left for it. Many values are tried, so the
+ * luckiest is faster by something. */
 static const double WORTH = 0.03;
 /* Values from the default : FARTHEST to the default * FARTHEST are tried. */
 enum { FARTHEST = 16, PASSES = 2 };
@@ -18,10 +19,11 @@ typedef struct {
     Arena *a;
     const SizeSearch *s;
     SizesFound *found;
-    Sample *base, *now; /* [dataset] under the defaults, and the sizes chosen so far; +inf: it does not count */
-    double longest; /* measurement so far, in seconds */
-    Known known; /* values of all sizes that were tried */
-    int first;   /* the data set that lost last: likely the next one to lose */
+    Sample *base, *now; /* [dataset] under the defaults, and the sizes chosen so far; +inf: it does
+                           not count */
+    double longest;     /* measurement so far, in seconds */
+    Known known;        /* values of all sizes that were tried */
+    int first;          /* the data set that lost last: likely the next one to lose */
 } Coordinates;
 
 static bool over(const Coordinates *c)
@@ -41,12 +43,14 @@ static bool measure(Coordinates *c, int d, const int64_t *values, double rival, 
 
 static bool faster(const Sample *a, const Sample *than)
 {
-    return a->seconds < (1 - WORTH) * than->seconds && !times_equal(a->seconds, than->seconds, a->noise + than->noise);
+    return a->seconds < (1 - WORTH) * than->seconds &&
+           !times_equal(a->seconds, than->seconds, a->noise + than->noise);
 }
 
 static bool slower(const Sample *a, const Sample *than)
 {
-    return a->seconds > than->seconds && !times_equal(a->seconds, than->seconds, a->noise + than->noise);
+    return a->seconds > than->seconds &&
+           !times_equal(a->seconds, than->seconds, a->noise + than->noise);
 }
 
 /* May anything more be measured? */
@@ -56,7 +60,8 @@ static bool goes_on(Coordinates *c)
     return c->found->complete && !c->found->limited;
 }
 
-/* Does some data set gain by the values, and none lose? By a measurement each, up to the first that loses. */
+/* Does some data set gain by the values, and none lose? By a measurement each, up to the first that
+ * loses. */
 static bool seems_better(Coordinates *c, const int64_t *values)
 {
     bool gains = false;

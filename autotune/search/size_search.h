@@ -1,5 +1,5 @@
-/* The search for sizes: work-items of groups, groups, elements of a work-item. Pure as the search for thresholds
- * (search.h), and made after it, with the thresholds that it chose. */
+/* The search for sizes: work-items of groups, groups, elements of a work-item. Pure as the search
+ * for thresholds (search.h), and made after it, with the thresholds that it chose. */
 #ifndef AUTOTUNE_SEARCH_SIZE_SEARCH_H
 #define AUTOTUNE_SEARCH_SIZE_SEARCH_H
 
@@ -14,9 +14,9 @@ typedef struct {
     RunFn *run;              /* settings: values beside the sizes, 0 for the default */
     PairFn *pair;
     void *env;
-    int tests;               /* measurements that may be made */
-    double seconds;          /* ... and until when, by this clock; INFINITY: no limit */
-    double expected;         /* so long one will take, to begin with: none begins that would end too late */
+    int tests;       /* measurements that may be made */
+    double seconds;  /* ... and until when, by this clock; INFINITY: no limit */
+    double expected; /* so long one will take, to begin with: none begins that would end too late */
     double (*clock)(void);
 } SizeSearch;
 
@@ -28,9 +28,10 @@ typedef struct {
     int runs;        /* measurements; of a pair two */
 } SizesFound;
 
-/* Coordinate search: from a size's default on, twice or half of it is taken as long as some data set gains beyond noise by
- * it, and none loses; so with the next size, and all of them once more if one has changed. What looks like a gain is
- * measured against what it is to replace, run by run, before it is believed. */
+/* Coordinate search: from a size's default on, twice or half of it is taken as long as some data
+ * set gains beyond noise by it, and none loses; so with the next size, and all of them once more if
+ * one has changed. What looks like a gain is measured against what it is to replace, run by run,
+ * before it is believed. */
 SizesFound sizes_search(Arena *a, const SizeSearch *s);
 
 #endif

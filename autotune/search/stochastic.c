@@ -1,7 +1,8 @@
 /* A search that knows nothing of forests, as OpenTuner's: thresholds are integers on a logarithmic
- * scale, several techniques propose settings, and a bandit gives the turns to those that have brought
- * better ones. For comparison, and for programs whose times are not monotone and whose combinations are
- * too many. Settings that take a path that was taken before are answered from memory. */
+ * scale, several techniques propose settings, and a bandit gives the turns to those that have
+ * brought better ones. For comparison, and for programs whose times are not monotone and whose
+ * combinations are too many. Settings that take a path that was taken before are answered from
+ * memory. */
 #include "autotune/search/choose.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ enum { ELITE = 8, IDLE = 300 /* proposals in a row that need no run: all is know
 typedef struct {
     Arena *a;
     const Choice *c;
-    Probe *probes; /* [dataset] */
+    Probe *probes;         /* [dataset] */
     int64_t *elite[ELITE]; /* the best settings so far, the best one first */
     int n_elite;
     uint64_t seed;
@@ -96,8 +97,7 @@ static void differ(Draw *s, int64_t *out)
     const int64_t *a = one_elite(s), *b = one_elite(s), *c = one_elite(s);
     for (int i = 0; i < s->c->f->nodes.n; i++)
         if (below(s, 2))
-            out[i] = from_log(to_log(s, i, a[i]) +
-                              0.7 * (to_log(s, i, b[i]) - to_log(s, i, c[i])));
+            out[i] = from_log(to_log(s, i, a[i]) + 0.7 * (to_log(s, i, b[i]) - to_log(s, i, c[i])));
 }
 
 /* out holds the best settings so far. */
@@ -115,9 +115,9 @@ static int whose_turn(const Bandit *b)
     int best = 0;
     double most = -1;
     for (int i = 0; i < N_TECHNIQUES; i++) {
-        double score = b->turns[i] > 0 ? b->gains[i] / b->turns[i] +
-                                             sqrt(0.1 * log(b->all + 1) / b->turns[i])
-                                       : INFINITY;
+        double score = b->turns[i] > 0
+                           ? b->gains[i] / b->turns[i] + sqrt(0.1 * log(b->all + 1) / b->turns[i])
+                           : INFINITY;
         if (score > most) {
             most = score;
             best = i;
@@ -217,7 +217,10 @@ SearchResult search_stochastic(Arena *a, const Forest *f, int n_datasets, const 
     int n = f->nodes.n;
     Arena *scratch = arena_new();
     Choice c = choice_of(scratch, f, n_datasets, o, r.datasets);
-    Draw s = {.a = scratch, .c = &c, .probes = probes_new(a, scratch, f, n_datasets, run, env, r.datasets), .seed = 1};
+    Draw s = {.a = scratch,
+              .c = &c,
+              .probes = probes_new(a, scratch, f, n_datasets, run, env, r.datasets),
+              .seed = 1};
     int64_t *unset = NEWN(scratch, int64_t, n);
     try_settings(&s, unset, true);
     for (int d = 0; d < n_datasets; d++)

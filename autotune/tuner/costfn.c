@@ -1,4 +1,5 @@
-/* The command gets lines `NAME TIME WEIGHT BEST` with tabs between on its standard input, and prints a number. */
+/* The command gets lines `NAME TIME WEIGHT BEST` with tabs between on its standard input, and
+ * prints a number. */
 #include "autotune/tuner/costfn.h"
 
 #include "autotune/run/talk.h"
@@ -35,7 +36,7 @@ struct Cost {
 /* A run of the command. */
 typedef struct {
     pid_t pid;
-    int to, from;    /* -1: closed */
+    int to, from;     /* -1: closed */
     const char *left; /* to be written */
     Out said;
     double deadline;
@@ -75,8 +76,11 @@ static bool start(Child *ch, const char *command, const char *lines, double limi
         return false;
     }
     fflush(NULL);
-    *ch = (Child){.to = to[1], .from = from[0], .left = lines, .deadline = now() + limit,
-                   .late = server_interrupted()};
+    *ch = (Child){.to = to[1],
+                  .from = from[0],
+                  .left = lines,
+                  .deadline = now() + limit,
+                  .late = server_interrupted()};
     ch->pid = fork();
     if (ch->pid == 0)
         become(command, to, from);
@@ -171,7 +175,9 @@ static const char *fault(const Cost *c, const Child *ch, int status, double *wor
         return "it was ended by a signal";
     if (WEXITSTATUS(status))
         return arena_printf(c->a, "exit code %d", WEXITSTATUS(status));
-    return parse_number(said, worth) ? NULL : arena_printf(c->a, "it prints '%.*s', not a number", n, said);
+    return parse_number(said, worth)
+               ? NULL
+               : arena_printf(c->a, "it prints '%.*s', not a number", n, said);
 }
 
 static double ask(Cost *c, const char *lines)
@@ -202,7 +208,8 @@ static void put_name(Out *o, const char *name)
         out_putn(o, strchr("\t\r\n", *s) ? "?" : s, 1);
 }
 
-static const char *lines_of(Cost *c, int n, const int *datasets, const double *seconds, const double *bests)
+static const char *lines_of(Cost *c, int n, const int *datasets, const double *seconds,
+                            const double *bests)
 {
     Out o = {0};
     for (int i = 0; i < n; i++) {
@@ -219,7 +226,8 @@ static const char *lines_of(Cost *c, int n, const int *datasets, const double *s
     return lines;
 }
 
-Cost *cost_open(Arena *a, const char *command, double limit, const Datasets *ds, const double *weights)
+Cost *cost_open(Arena *a, const char *command, double limit, const Datasets *ds,
+                const double *weights)
 {
     Cost *c = NEW(a, Cost);
     *c = (Cost){.a = a, .command = command, .limit = limit, .ds = ds, .weights = weights};

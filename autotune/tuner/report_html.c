@@ -67,9 +67,13 @@ static void sizes(Arena *a, Out *o, const Tuning *t)
     if (!t->sizes->n || (!f && !t->size_values))
         return;
     html_section(o, "Sizes");
-    html_para(o, "Found with these thresholds, by twice and half of what is best so far. \"unset\": nothing beats the "
-                 "default on one data set and loses on none.%s",
-              f && f->limited ? " Time was up before all was tried." : !f ? " They were left alone." : "");
+    html_para(o,
+              "Found with these thresholds, by twice and half of what is best so far. \"unset\": "
+              "nothing beats the "
+              "default on one data set and loses on none.%s",
+              f && f->limited ? " Time was up before all was tried."
+              : !f            ? " They were left alone."
+                              : "");
     html_table(o, heads);
     for (int i = 0; i < t->sizes->n; i++) {
         html_row(o);
@@ -118,11 +122,10 @@ static void summary(Arena *a, Out *o, const Tuning *t)
                                         "#left out", "versions",         NULL};
     const SearchResult *r = t->found;
     html_section(o, "Data sets");
-    html_para(o,
-              "Medians of the computation alone, of runs in turn. Regret: by how much the tuned "
-              "program is slower than the versions that are best on the data set. Left "
-              "out: its time with what is chosen "
-              "from the other data sets alone, as the search tells.");
+    html_para(o, "Medians of the computation alone, of runs in turn. Regret: by how much the tuned "
+                 "program is slower than the versions that are best on the data set. Left "
+                 "out: its time with what is chosen "
+                 "from the other data sets alone, as the search tells.");
     html_table(o, heads);
     for (int d = 0; d < t->datasets->n; d++) {
         const Verdict *v = &t->verdicts[d];
@@ -212,8 +215,8 @@ static void dataset(Arena *a, Out *o, const Tuning *t, int d)
 void report_html(Arena *a, Out *o, const Tuning *t)
 {
     html_begin(o, arena_printf(a, "Tuning of %s", t->source));
-    html_para(o, "Entry point %s; %s%s; %d runs, %.1f s%s%s. Strategy: %s; objective: %s.", t->entry,
-              t->folder ? "data sets of " : "the program's own data sets",
+    html_para(o, "Entry point %s; %s%s; %d runs, %.1f s%s%s. Strategy: %s; objective: %s.",
+              t->entry, t->folder ? "data sets of " : "the program's own data sets",
               t->folder ? t->folder : "", t->found->runs, t->seconds, t->device ? "; on " : "",
               t->device ? t->device : "", t->strategy, t->objective);
     if (!t->complete)

@@ -73,7 +73,8 @@ bool search_cost(Arena *a, const ToolOptions *o, const Datasets *ds, SearchPlan 
         all[d] = d;
         seconds[d] = SECONDS;
     }
-    plan->cost = cost_open(a, plan->objective, fmin(o->session.timeout, LIMIT), ds, plan->o.weights);
+    plan->cost =
+        cost_open(a, plan->objective, fmin(o->session.timeout, LIMIT), ds, plan->o.weights);
     plan->o.cost = cost_of;
     plan->o.cost_env = plan->cost;
     cost_of(plan->cost, ds->n, all, seconds, seconds);

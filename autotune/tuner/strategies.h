@@ -2,9 +2,9 @@
 #ifndef AUTOTUNE_TUNER_STRATEGIES_H
 #define AUTOTUNE_TUNER_STRATEGIES_H
 
-#include "autotune/tuner/costfn.h"
 #include "autotune/run/options.h"
 #include "autotune/search/search.h"
+#include "autotune/tuner/costfn.h"
 
 typedef struct {
     const char *name;
@@ -21,11 +21,11 @@ typedef struct {
     const char *objective; /* its name, or the user's command */
 } SearchPlan;
 
-/* Reads --strategy and --objective: what is no objective's name is a command, for search_cost(). -1 to go on, else the
- * exit code, after a message. */
+/* Reads --strategy and --objective: what is no objective's name is a command, for search_cost(). -1
+ * to go on, else the exit code, after a message. */
 int search_plan(const ToolOptions *o, SearchPlan *plan);
-/* The command that is the objective, if one is: runs it once with made-up times, so that a mistake shows before anything
- * is measured. False after a message. */
+/* The command that is the objective, if one is: runs it once with made-up times, so that a mistake
+ * shows before anything is measured. False after a message. */
 bool search_cost(Arena *a, const ToolOptions *o, const Datasets *ds, SearchPlan *plan);
 /* Reads --weights: lines of a data set's name and its weight; what is not named has weight 1. False
  * after a message. */

@@ -1,11 +1,11 @@
 /* minifut tune: measures, searches, reports, writes the tuning file. */
-#include "autotune/run/apart.h"
 #include "autotune/autotune.h"
 #include "autotune/data/file.h"
+#include "autotune/run/apart.h"
 #include "autotune/run/options.h"
-#include "autotune/tuner/strategies.h"
-#include "autotune/tuner/progress.h"
 #include "autotune/run/talk.h"
+#include "autotune/tuner/progress.h"
+#include "autotune/tuner/strategies.h"
 #include "autotune/tuner/tuning.h"
 #include "autotune/tuner/words.h"
 #include "base/diag.h"
@@ -47,16 +47,17 @@ typedef struct {
     int known;          /* measurements of earlier tunings, at the start */
     double *best;       /* [dataset] seconds */
     Leader leader;
-    Trials *trials;     /* [dataset] */
-    Verdict *verdicts;  /* [dataset] */
+    Trials *trials;          /* [dataset] */
+    Verdict *verdicts;       /* [dataset] */
     const int64_t *sizes;    /* values that are set; NULL: none */
     SizesFound *sizes_found; /* NULL: they are left alone */
     const SearchPlan *plan;
     const char *device;
-    const char **said;  /* [dataset] why the last version failed, as shown */
+    const char **said; /* [dataset] why the last version failed, as shown */
     double start;
     int broken;       /* data sets that could not be read */
-    const char *gone; /* why it cannot go on: the program does not start any more, or the objective failed */
+    const char *gone; /* why it cannot go on: the program does not start any more, or the objective
+                         failed */
 } Tuner;
 
 static double now(void)
@@ -69,7 +70,12 @@ static double now(void)
 /* One that has not begun to measure. */
 static Tuner tuner_new(Arena *a, Session *s, Datasets *ds, const SearchPlan *plan)
 {
-    Tuner t = {.a = a, .s = s, .ds = ds, .f = session_forest(s), .plan = plan, .device = session_device(s),
+    Tuner t = {.a = a,
+               .s = s,
+               .ds = ds,
+               .f = session_forest(s),
+               .plan = plan,
+               .device = session_device(s),
                .start = now()};
     t.best = NEWN(a, double, ds->n);
     t.said = NEWN(a, const char *, ds->n);
@@ -137,7 +143,8 @@ static void note_leader(Tuner *t, int d, const int64_t *settings, double seconds
 }
 
 /* The search's run function: one version on one data set. */
-static bool run_version(void *env, int d, const int64_t *settings, double rival, double parts, Sample *out)
+static bool run_version(void *env, int d, const int64_t *settings, double rival, double parts,
+                        Sample *out)
 {
     Tuner *t = env;
     progress(t, d, trying_text(t->a, t->f, settings));
@@ -242,8 +249,9 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
     for (int i = 0; i < sizes->n; i++)
         put_setting(t->a, &out, sizes->at[i].name, t->sizes ? t->sizes[i] : 0);
     const char *data = o->folder ? o->folder : "its own data sets";
-    const char *comment = arena_printf(t->a, "thresholds and sizes of %s, found by minifut tune on %s\n%s",
-                                       o->source, data, session_origin(t->s));
+    const char *comment =
+        arena_printf(t->a, "thresholds and sizes of %s, found by minifut tune on %s\n%s", o->source,
+                     data, session_origin(t->s));
     Out text = {0};
     tuning_print(&text, comment, &out);
     bool ok = tool_write("tune", o, o->tuning, &text);
@@ -251,8 +259,9 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
     return ok ? 0 : EXIT_USER;
 }
 
-/* The best settings known: those for the data sets that the search is through with; before the first one, what
- * is clearly faster than the untuned program on that. Nothing is set where `found` is NULL. */
+/* The best settings known: those for the data sets that the search is through with; before the
+ * first one, what is clearly faster than the untuned program on that. Nothing is set where `found`
+ * is NULL. */
 static int64_t *best_so_far(const Tuner *t, const SearchResult *found)
 {
     static const double CLEARLY = 0.95;
@@ -394,7 +403,8 @@ static int report(Tuner *t, const ToolOptions *o, SearchResult *r)
     int losses = show_verdicts(t, &u);
     report_loss(&u);
     fflush(stdout);
-    int code = write_tuning(t, o, r), recalled = meter_recalled(t->m) < t->known ? meter_recalled(t->m) : t->known;
+    int code = write_tuning(t, o, r),
+        recalled = meter_recalled(t->m) < t->known ? meter_recalled(t->m) : t->known;
     if (recalled)
         printf("%d of the measurements are from %s (--fresh makes them again)\n", recalled,
                meter_log(t->m));
@@ -484,7 +494,8 @@ static void say_count(double combinations, double paths)
     fflush(stdout);
 }
 
-/* A row of the table that compares strategies: the times are those that it tells of its settings. */
+/* A row of the table that compares strategies: the times are those that it tells of
+ * its settings. */
 static void say_strategy(const Tuner *t, const char *name, const SearchResult *r, double seconds)
 {
     printf("%-12s %6d runs %8.1f s  ", name, r->runs, seconds);
@@ -638,8 +649,8 @@ static void look_at_log(void *env)
                                    "at the same time", INFINITY, now() - t->start});
 }
 
-/* Several data sets at the same time, each in a process of its own, which take turns in running: what takes long is
- * building kernels. The search then finds all it asks for in the log. */
+/* Several data sets at the same time, each in a process of its own, which take turns in running:
+ * what takes long is building kernels. The search then finds all it asks for in the log. */
 static void search_ahead(Tuner *t, const ToolOptions *o)
 {
     Ahead w = {t, o, meter_log(t->m)};
@@ -682,7 +693,7 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
         settle(a, f, ds->n, &plan->o, run_version, &t, &r);
         const char *wrong = plan->cost ? cost_wrong(plan->cost) : NULL;
         t.gone = wrong ? wrong : t.gone;
-        code = wrong        ? ended_early(&t, o, NULL)
+        code = wrong                                   ? ended_early(&t, o, NULL)
                : r.complete && search_sizes(&t, o, &r) ? report(&t, o, &r)
                                                        : ended_early(&t, o, &r);
         if (!wrong && plan->cost && cost_wrong(plan->cost)) { /* in the final check */

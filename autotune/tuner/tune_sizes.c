@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* How long it may take if nothing else is asked for: sizes gain little where thresholds gain much. Of each data set so many
- * measurements at most. */
+/* How long it may take if nothing else is asked for: sizes gain little where thresholds gain much.
+ * Of each data set so many measurements at most. */
 static const double SECONDS = 3;
 enum { MOST_TESTS = 40 };
 
@@ -27,8 +27,8 @@ static const char *values_text(const SizeTuner *t, const int64_t *values)
 static void show(SizeTuner *t, int d, const int64_t *values, double best)
 {
     progress_show(t->a, t->shown,
-                  &(ProgressState){t->runs, t->runs, t->ds->at[d].name, values_text(t, values), best,
-                                   t->clock() - t->start});
+                  &(ProgressState){t->runs, t->runs, t->ds->at[d].name, values_text(t, values),
+                                   best, t->clock() - t->start});
     t->runs++;
 }
 
@@ -42,14 +42,17 @@ static bool take(SizeTuner *t, int d, const int64_t *values, const Measurement *
     *out = (Sample){.seconds = m->median, .noise = m->noise, .cut = m->cut, .partial = m->partial};
     if (m->wrong) {
         progress_clear(t->shown);
-        fprintf(stderr, "%s: %s: %s\n    sizes that change results are a bug of minifut, if no rounding explains it "
-                        "(--tolerance): please report it\n",
+        fprintf(stderr,
+                "%s: %s: %s\n    sizes that change results are a bug of minifut, if no rounding "
+                "explains it "
+                "(--tolerance): please report it\n",
                 t->ds->at[d].name, values_text(t, values), m->why);
     }
     return true;
 }
 
-static bool run_sizes(void *env, int d, const int64_t *values, double rival, double parts, Sample *out)
+static bool run_sizes(void *env, int d, const int64_t *values, double rival, double parts,
+                      Sample *out)
 {
     SizeTuner *t = env;
     (void)parts;
@@ -72,7 +75,8 @@ static bool run_pair(void *env, int d, const int64_t *const values[2], Sample ou
     return take(t, d, values[0], &m[0], &out[0]) && take(t, d, values[1], &m[1], &out[1]);
 }
 
-/* The defaults of those sizes that kernels depend on which matter on some data set; 0 of the others. */
+/* The defaults of those sizes that kernels depend on which matter on some data set; 0 of the
+ * others. */
 static int64_t *defaults_that_matter(SizeTuner *t)
 {
     int n = t->sizes->n, left = n;
@@ -81,8 +85,8 @@ static int64_t *defaults_that_matter(SizeTuner *t)
         if (isinf(t->found->datasets[d].best))
             continue;
         progress_show(t->a, t->shown,
-                      &(ProgressState){t->runs, t->runs, t->ds->at[d].name, "which kernels matter", INFINITY,
-                                       t->clock() - t->start});
+                      &(ProgressState){t->runs, t->runs, t->ds->at[d].name, "which kernels matter",
+                                       INFINITY, t->clock() - t->start});
         bool told = meter_shares(t->m, d, t->found->settings, shares);
         for (int i = 0; i < n; i++)
             if (!defaults[i] && (!told || shares[i] > MATTERS)) {

@@ -3,16 +3,17 @@
 #define AUTOTUNE_TUNER_TUNING_H
 
 #include "autotune/run/meter.h"
-#include "autotune/tuner/progress.h"
 #include "autotune/search/search.h"
 #include "autotune/search/size_search.h"
+#include "autotune/tuner/progress.h"
 #include "base/out.h"
 
 /* How the comparisons of a threshold went in a run: a set of these, empty if it made none. */
 enum { WAY_TRUE = 1, WAY_FALSE = 2 };
 
 typedef VEC(int) VersionIds; /* as minifut explain counts versions */
-typedef VEC(const char *) VersionWords; /* what versions do, by that number; NULL: nothing is known of it */
+typedef VEC(const char *)
+    VersionWords; /* what versions do, by that number; NULL: nothing is known of it */
 
 /* A version (or several, where a program has several nests) as it ran on a data set. */
 typedef struct {
@@ -24,7 +25,8 @@ typedef struct {
 } Trial;
 typedef VEC(Trial) Trials;
 
-/* The final check on one data set: untuned, tuned and what is best there alone, against each other. */
+/* The final check on one data set: untuned, tuned and what is best there alone, against
+ * each other. */
 typedef struct {
     bool made;
     Measurement untuned, tuned, own;
@@ -36,7 +38,7 @@ typedef struct {
 typedef struct {
     const char *source, *folder; /* the program; its data sets (NULL: the program's own) */
     const char *entry;
-    const char *device; /* NULL: not known */
+    const char *device;               /* NULL: not known */
     const char *strategy, *objective; /* as asked for */
     bool complete;                    /* false: it ended early, and this is the best so far */
     const Forest *forest;
@@ -48,7 +50,7 @@ typedef struct {
     bool withdrawn;    /* what was chosen lost to the untuned program: nothing is set */
     const VersionWords *words; /* what versions do */
     const Sizes *sizes;
-    const int64_t *size_values;   /* [size] what is set; NULL: nothing */
+    const int64_t *size_values;    /* [size] what is set; NULL: nothing */
     const SizesFound *sizes_found; /* NULL: they were left alone */
 } Tuning;
 
@@ -61,7 +63,8 @@ typedef struct {
     const Sizes *sizes;
     const SearchResult *found; /* the thresholds */
     Progress *shown;
-    double start, seconds; /* of the tuning, and how long it may take (0: not told), by this clock */
+    double start,
+        seconds; /* of the tuning, and how long it may take (0: not told), by this clock */
     double (*clock)(void);
     int runs;
     const char *gone; /* set if the program does not start any more: why */
@@ -91,13 +94,13 @@ void trial_note(Arena *a, Trials *ts, const Forest *f, const int64_t *settings,
 
 /* Is a version known that runs on data set d? */
 bool tuning_usable(const Tuning *t, int d);
-/* Seconds of data set d's own optimum: the least of the final check, else of all that was measured. +inf if nothing
- * runs. */
+/* Seconds of data set d's own optimum: the least of the final check, else of all that was measured.
+ * +inf if nothing runs. */
 double tuning_best(const Tuning *t, int d);
 /* By how much the tuned program misses that, relative; 0 without a verdict, +inf if it fails. */
 double tuning_regret(const Tuning *t, int d);
-/* The geometric mean over the data sets of what the tuned or untuned program takes : their own optima; from the final
- * check if it was made of all, else from the search. */
+/* The geometric mean over the data sets of what the tuned or untuned program takes : their own
+ * optima; from the final check if it was made of all, else from the search. */
 double tuning_loss(const Tuning *t, bool tuned);
 
 /* The values of a threshold that suit every data set that asks for something: low < t <= high. */
@@ -110,13 +113,13 @@ Range tuning_range(const Tuning *t, int node);
 
 /* --- verdict.c ------------------------------------------------------------------------------ */
 
-/* Measures both on data set d, and its own thresholds (res) under the tuned sizes. What looks like a loss is measured
- * again before it is believed. */
+/* Measures both on data set d, and its own thresholds (res) under the tuned sizes. What looks like
+ * a loss is measured again before it is believed. */
 Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
                    const int64_t *untuned, Setup tuned);
 
-/* Why nothing is to be set, in words; NULL: the tuned program is faster somewhere, and not worse for the objective, beyond
- * noise, as the verdicts tell. */
+/* Why nothing is to be set, in words; NULL: the tuned program is faster somewhere, and not worse
+ * for the objective, beyond noise, as the verdicts tell. */
 const char *verdicts_refuse(Arena *a, const Tuning *t, const SearchOptions *o);
 
 /* --- report_text.c -------------------------------------------------------------------------- */
@@ -156,7 +159,8 @@ typedef struct {
 
 void tree_html(const Tree *t);
 /* The versions that ran as a table with bars, the fastest first. */
-void trials_html(Arena *a, Out *o, const Forest *f, const VersionWords *words, const Trials *trials);
+void trials_html(Arena *a, Out *o, const Forest *f, const VersionWords *words,
+                 const Trials *trials);
 /* "1.23 ms +- 0.4 %", or why there is no time. */
 const char *measured_text(Arena *a, const Measurement *m);
 

@@ -1,5 +1,5 @@
-/* The final check of a tuning: the tuned program against the untuned one, and against what was found to be best on the
- * data set. */
+/* The final check of a tuning: the tuned program against the untuned one, and against what was
+ * found to be best on the data set. */
 #include "autotune/search/choose.h"
 #include "autotune/tuner/tuning.h"
 
@@ -75,13 +75,16 @@ Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
                    const int64_t *untuned, Setup tuned)
 {
     enum { MORE = 2 };
-    Comparison c = {.setup = {[TUNED] = tuned, [UNTUNED] = {untuned, NULL}, [OWN] = {res->own, tuned.sizes}}};
+    Comparison c = {
+        .setup = {[TUNED] = tuned, [UNTUNED] = {untuned, NULL}, [OWN] = {res->own, tuned.sizes}}};
     find_distinct(&c, f, res);
     measure_all(m, d, &c, c.at);
-    Measurement *of_tuned = &c.at[c.place[TUNED]], *of_untuned = &c.at[c.place[UNTUNED]], *of_own = &c.at[c.place[OWN]];
+    Measurement *of_tuned = &c.at[c.place[TUNED]], *of_untuned = &c.at[c.place[UNTUNED]],
+                *of_own = &c.at[c.place[OWN]];
     bool both = of_untuned->ok && of_tuned->ok;
     bool same = both && !tuned.sizes && same_versions(of_untuned, of_tuned);
-    for (int again = 0; again < MORE && both && (looks_slower(of_tuned, of_own) || (!same && slower(of_tuned, of_untuned)));
+    for (int again = 0; again < MORE && both &&
+                        (looks_slower(of_tuned, of_own) || (!same && slower(of_tuned, of_untuned)));
          again++) {
         Measurement at[N_COMPARED];
         measure_all(m, d, &c, at);

@@ -29,7 +29,8 @@ static void add_words(Reading *r, const char *words)
     r->words.at[r->version] = known ? arena_printf(r->a, "%s; %s", known, words) : words;
 }
 
-/* A list of what is done one after the other. What follows a version's number in its list is the version. */
+/* A list of what is done one after the other. What follows a version's number in its list is the
+ * version. */
 static void read_items(Reading *r, const cJSON *items)
 {
     static const char *const inner[] = {"then", "else", "body"};

@@ -1,5 +1,5 @@
-/* The primitives as plain loops, one nest each, as anybody writes them in C: what loops.py measures programs against.
- * Sizes come first, then inputs, then results. */
+/* The primitives as plain loops, one nest each, as anybody writes them in C: what loops.py measures
+ * programs against. Sizes come first, then inputs, then results. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -95,7 +95,8 @@ void histogram(int64_t n, int64_t k, const int32_t *restrict keys, int32_t *rest
 }
 
 /* In the order in which the rows of ys are read one after the other. */
-void product(int64_t n, int64_t m, int64_t p, const float *restrict xs, const float *restrict ys, float *restrict out)
+void product(int64_t n, int64_t m, int64_t p, const float *restrict xs, const float *restrict ys,
+             float *restrict out)
 {
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < p; j++)
@@ -106,8 +107,8 @@ void product(int64_t n, int64_t m, int64_t p, const float *restrict xs, const fl
     }
 }
 
-void batched(int64_t b, int64_t n, int64_t m, int64_t p, const float *restrict xs, const float *restrict ys,
-             float *restrict out)
+void batched(int64_t b, int64_t n, int64_t m, int64_t p, const float *restrict xs,
+             const float *restrict ys, float *restrict out)
 {
     for (int64_t l = 0; l < b; l++)
         product(n, m, p, xs + l * n * m, ys + l * m * p, out + l * n * p);
@@ -132,7 +133,8 @@ void line(int64_t n, const float *restrict xs, float *restrict out)
 void plane(int64_t n, int64_t m, const float *restrict xs, float *restrict out)
 {
     for (int64_t i = 0; i < n; i++) {
-        const float *here = xs + i * m, *above = xs + most(0, i - 1) * m, *below = xs + least(n - 1, i + 1) * m;
+        const float *here = xs + i * m, *above = xs + most(0, i - 1) * m,
+                    *below = xs + least(n - 1, i + 1) * m;
         for (int64_t j = 0; j < m; j++)
             out[i * m + j] = 0.5f * here[j] + 0.125f * (above[j] + below[j] + here[most(0, j - 1)] +
                                                         here[least(m - 1, j + 1)]);
@@ -140,7 +142,8 @@ void plane(int64_t n, int64_t m, const float *restrict xs, float *restrict out)
 }
 
 void bodies(int64_t n, const float *restrict xs, const float *restrict ys, const float *restrict zs,
-            const float *restrict masses, float *restrict ax, float *restrict ay, float *restrict az)
+            const float *restrict masses, float *restrict ax, float *restrict ay,
+            float *restrict az)
 {
     for (int64_t i = 0; i < n; i++) {
         float x = 0, y = 0, z = 0;

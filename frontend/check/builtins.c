@@ -3,23 +3,28 @@
 #include "frontend/check/check.h"
 
 #include "base/intern.h"
-#include "frontend/syntax/parse.h"
 #include "common/spell.h"
+#include "frontend/syntax/parse.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef struct {
-    const char *name, *on, *scheme, *doc; /* on: letters of scalars, NULL for plain names; doc: as a doc comment */
+    const char *name, *on, *scheme,
+        *doc; /* on: letters of scalars, NULL for plain names; doc: as a doc comment */
     BuiltinId id;
 } Row;
 
 #define WITH_EXAMPLE(doc, example, gives) doc "\n\n>>> " example "\n" gives
 static const Row rows[] = {
-#define BUILTIN(id, name, scheme, doc, example, gives)    {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
-#define OPERATOR(id, name, scheme, doc, example, gives)   {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
-#define ALIAS(id, name, scheme, doc, example, gives)      {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
-#define MEMBER(id, name, on, scheme, doc, example, gives) {name, on, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
+#define BUILTIN(id, name, scheme, doc, example, gives)                                             \
+    {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
+#define OPERATOR(id, name, scheme, doc, example, gives)                                            \
+    {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
+#define ALIAS(id, name, scheme, doc, example, gives)                                               \
+    {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
+#define MEMBER(id, name, on, scheme, doc, example, gives)                                          \
+    {name, on, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
 #include "frontend/syntax/builtins.def"
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -28,10 +33,10 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 static const struct {
     const char *section, *name;
 } order[] = {
-#define SECTION(title)                                    {title, NULL},
-#define BUILTIN(id, name, scheme, doc, example, gives)    {NULL, name},
-#define OPERATOR(id, name, scheme, doc, example, gives)   {NULL, name},
-#define ALIAS(id, name, scheme, doc, example, gives)      {NULL, name},
+#define SECTION(title)                                  {title, NULL},
+#define BUILTIN(id, name, scheme, doc, example, gives)  {NULL, name},
+#define OPERATOR(id, name, scheme, doc, example, gives) {NULL, name},
+#define ALIAS(id, name, scheme, doc, example, gives)    {NULL, name},
 #include "frontend/syntax/builtins.def"
 };
 
@@ -50,7 +55,7 @@ static struct {
 
 typedef struct {
     Ck *ck;
-    Bindings params; /* quantified so far */
+    Bindings params;   /* quantified so far */
     const PrimType *t; /* what `t` stands for in a member */
 } Scheme;
 
@@ -181,8 +186,8 @@ static bool member_on(const Row *r, PrimType s)
     return r->on && strchr(r->on, c);
 }
 
-/* Is it a member of the scalar's module? Plain rows over numbers are, too (f32.+ f32.sum), unless the
- * module has a member of its own by that name. */
+/* Is it a member of the scalar's module? Plain rows over numbers are, too (f32.+ f32.sum), unless
+ * the module has a member of its own by that name. */
 static bool in_module(const Row *r, PrimType t)
 {
     if (r->on)
@@ -190,7 +195,8 @@ static bool in_module(const Row *r, PrimType t)
     for (int i = 0; i < N_ROWS; i++)
         if (!strcmp(rows[i].name, r->name) && member_on(&rows[i], t))
             return false;
-    return (strstr(r->scheme, "num") && t != T_BOOL) || (strstr(r->scheme, "int") && prim_is_int(t)) ||
+    return (strstr(r->scheme, "num") && t != T_BOOL) ||
+           (strstr(r->scheme, "int") && prim_is_int(t)) ||
            (strstr(r->scheme, "bits") && !prim_is_float(t)) || strstr(r->scheme, "prim") ||
            strstr(r->scheme, "eq ");
 }
@@ -297,8 +303,8 @@ const char *fe_builtin_doc(const char *name)
     PrimType s, u;
     if (dot && prim_named(intern_n(name, (size_t)(dot - name)), &s)) {
         const Row *r = member_row(dot + 1, s);
-        bool converts = prim_named(dot + 1, &u) ||
-                        (!strncmp(dot + 1, "to_", 3) && prim_named(dot + 4, &u));
+        bool converts =
+            prim_named(dot + 1, &u) || (!strncmp(dot + 1, "to_", 3) && prim_named(dot + 4, &u));
         return converts ? row_named(BI_CONV)->doc : r ? r->doc : NULL;
     }
     for (int i = 0; i < N_ROWS; i++)

@@ -151,7 +151,8 @@ static bool learn_leaf(void *env, const Size *leaf)
 /* What a call has made up is decided behind it, also where only a function in its result has it. */
 static void visit_app(Causes *c, const AExp *e)
 {
-    bool section = e->app.infix && e->app.args.n == 1; /* a function: it is there before its operand */
+    bool section =
+        e->app.infix && e->app.args.n == 1; /* a function: it is there before its operand */
     if (!e->app.infix) {
         visit_applied(c, e, e->app.args.n);
     } else {

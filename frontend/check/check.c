@@ -247,7 +247,8 @@ static const TypeExp *written_type(Ck *ck, const Pat *p)
     if (p->kind != P_TUPLE && p->kind != P_RECORD)
         return p->kind == P_ASCRIBE ? p->te : NULL;
     TypeExp *te = NEW(ck->a, TypeExp);
-    *te = (TypeExp){.kind = p->kind == P_TUPLE ? TE_TUPLE : TE_RECORD, .loc = p->loc, .names = p->names};
+    *te = (TypeExp){
+        .kind = p->kind == P_TUPLE ? TE_TUPLE : TE_RECORD, .loc = p->loc, .names = p->names};
     for (int i = 0; i < p->elems.n; i++) {
         const TypeExp *part = written_type(ck, p->elems.at[i]);
         if (!part)

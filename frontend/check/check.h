@@ -28,7 +28,8 @@ typedef enum {
 } Space;
 enum { N_SPACES = SPACE_SIG + 1 };
 
-/* The innermost of the local names by each name: a tree, by the bits of hashes, which those further in share. */
+/* The innermost of the local names by each name: a tree, by the bits of hashes, which those further
+ * in share. */
 typedef struct LocalNames {
     const char *name;
     const struct Scope *at;
@@ -38,8 +39,9 @@ typedef struct LocalNames {
 typedef struct Scope {
     const char *name;
     Binding *bind;
-    Module *open;               /* or a module: its members are known by their names alone */
-    const struct Scope *opened; /* of a local name: the innermost such module, this one or further out */
+    Module *open; /* or a module: its members are known by their names alone */
+    const struct Scope
+        *opened; /* of a local name: the innermost such module, this one or further out */
     const LocalNames *locals;   /* of a local name: all that are known here */
     int depth;                  /* counts local names from outside in */
     const File *file;           /* where a definition at top level is known: no local name is
@@ -108,21 +110,21 @@ typedef struct Ck {
     File *prelude; /* which all know */
     Scope *scopes[N_SPACES];
     NameTable names;
-    int seq;     /* of definitions at top level so far */
-    int horizon; /* those from here on are not known: they came later; 0: all are */
-    Module *module;      /* whose members the declarations at work become */
-    const char *path;    /* "A.B." for what is declared there; for messages */
+    int seq;          /* of definitions at top level so far */
+    int horizon;      /* those from here on are not known: they came later; 0: all are */
+    Module *module;   /* whose members the declarations at work become */
+    const char *path; /* "A.B." for what is declared there; for messages */
     Module *scalars[N_PRIM_TYPES], *intrinsics;
-    int in_module;       /* modules around the declarations at work, other than files */
-    int applying;        /* applications of parametric modules around, */
-    int applications;    /* and all so far */
-    int signatures;      /* types of modules around, */
-    int specs;           /* and specifications of the outermost so far; */
-    int large;           /* how many were beyond the limits */
-    int supposing;       /* parametric modules around that are checked with what is known of any
-                          * argument */
-    bool abstract;       /* the program has abstract types */
-    bool revealing;      /* types become what abstract types stand for (zonk.c) */
+    int in_module;    /* modules around the declarations at work, other than files */
+    int applying;     /* applications of parametric modules around, */
+    int applications; /* and all so far */
+    int signatures;   /* types of modules around, */
+    int specs;        /* and specifications of the outermost so far; */
+    int large;        /* how many were beyond the limits */
+    int supposing;    /* parametric modules around that are checked with what is known of any
+                       * argument */
+    bool abstract;    /* the program has abstract types */
+    bool revealing;   /* types become what abstract types stand for (zonk.c) */
     int level;
     int ids; /* of inference variables and unknown sizes */
     int n_bindings;
@@ -130,22 +132,23 @@ typedef struct Ck {
     VEC(Wanted) wanted;
     VEC(Def *) current; /* definitions around, to recognise recursion */
     VEC(Deferred) deferred;
-    Loc here;         /* the expression being checked, for what is found out later */
-    Bindings *sizes;  /* receives the sizes that types at AT_RESULT introduce */
-    void *vars;       /* of consume.c: variables by uid */
+    Loc here;           /* the expression being checked, for what is found out later */
+    Bindings *sizes;    /* receives the sizes that types at AT_RESULT introduce */
+    void *vars;         /* of consume.c: variables by uid */
     const Decls *decls; /* the declarations at work, */
     int decl;           /* and the one of them */
-    const char *why;  /* reason of the last failure of unify, or NULL; */
-    bool why_more;    /* the types alone do not show it */
-    int in_args;      /* what unify is given is inside of that many abstract types' arguments */
+    const char *why;    /* reason of the last failure of unify, or NULL; */
+    bool why_more;      /* the types alone do not show it */
+    int in_args;        /* what unify is given is inside of that many abstract types' arguments */
     bool contrary;    /* what unify is given as wanted is in a parameter of what it was asked of */
     bool why_varies;  /* a function makes up sizes where they may not vary */
     Loc why_a, why_b; /* it is two sizes, made up here and there */
     bool rank_reported;
-    int errors;     /* when the declaration at work began */
-    Names unknown;  /* names that it was told not to be known */
-    SizeNames size_names; /* of messages about the definition at work; of how many of them is said */
-    int sizes_said;       /* where they arise */
+    int errors;    /* when the declaration at work began */
+    Names unknown; /* names that it was told not to be known */
+    SizeNames
+        size_names; /* of messages about the definition at work; of how many of them is said */
+    int sizes_said; /* where they arise */
     Loc mismatched; /* the module that was last found not to meet a specification, */
     int mismatches; /* and how many */
     bool skipped;   /* a lambda in it was not checked, as what it is given to is no function, a
@@ -174,15 +177,16 @@ AType *ty_fun(Ck *ck, AType *param, AType *result);
  * existential sizes. */
 AType *ty_elems_like(Ck *ck, const AType *t, ATypes elems);
 AType *ty_fun_like(Ck *ck, const AType *t, AType *param, AType *result);
-/* Adds a field to a record type, or a constructor to a sum, which is kept sorted by name. False (and
- * t as it was) if there is one of that name already. */
+/* Adds a field to a record type, or a constructor to a sum, which is kept sorted by name. False
+ * (and t as it was) if there is one of that name already. */
 bool ty_part_add(Ck *ck, AType *t, const char *name, AType *part);
 AType *ty_error(Ck *ck);
 AType *ty_meta(Ck *ck, TypeClass cls, Loc loc);
 AType *ty_plain(Ck *ck, const AType *t); /* without the uniqueness of the root and of components */
 /* Makes both equal. False, with ck->why, if that cannot be. */
 bool ty_unify(Ck *ck, AType *want, AType *have);
-/* Makes the parameters of two functions equal: what is wanted has to be good for the one at hand. */
+/* Makes the parameters of two functions equal: what is wanted has to be good for the one
+ * at hand. */
 bool ty_unify_params(Ck *ck, AType *want, AType *have);
 /* As ty_unify, but where sizes differ the result has an unknown one (branches of an if). NULL if
  * the types differ otherwise. */
@@ -242,7 +246,8 @@ Size *sz_of_exp(Ck *ck, const AExp *e);
 void sz_settle_exp(Ck *ck, Size *s, bool open);
 /* What is known of it at this time, or NULL. */
 const SizeFacts *sz_facts(const Size *s);
-/* The leaves of an operation other than constants, each once, or what these stand for by now; NULL: they are not known, or many. */
+/* The leaves of an operation other than constants, each once, or what these stand for by now; NULL:
+ * they are not known, or many. */
 const ASizes *sz_leaves(const Size *s);
 bool sz_value(const Size *s, int64_t *out); /* of constants and arithmetic on them */
 bool sz_same(const Size *a, const Size *b);
@@ -280,7 +285,8 @@ void open_scope(Ck *ck, Module *m);
 void note_name(Ck *ck, Loc loc, int part, Binding *b);
 /* The same for all parts of the name of a module. */
 void note_module(Ck *ck, const char *name, Loc loc);
-const Scope *find_global(Ck *ck, const char *name, Space space); /* the latest definition, or NULL */
+const Scope *find_global(Ck *ck, const char *name,
+                         Space space); /* the latest definition, or NULL */
 /* What a name ("x", "A.B.x") means at that place; these report and return NULL if there is none. */
 Binding *find_value(Ck *ck, const char *name, Loc loc);
 Binding *find_type(Ck *ck, const char *name, Loc loc);
@@ -354,10 +360,11 @@ AType *check_pat(Ck *ck, Pat *p, TypePlace at);
 /* Whether a type is written in it. */
 bool pat_says_type(const Pat *p);
 void check_def(Ck *ck, Def *d);
-/* Reports that nobody could apply a function that the definition returns, of type `result` or in it,
- * since it takes an array of a size that only the definition knows: made up since first_id. */
+/* Reports that nobody could apply a function that the definition returns, of type `result` or in
+ * it, since it takes an array of a size that only the definition knows: made up since first_id. */
 void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id);
-/* Whether no name is bound twice, by the patterns or by one and the sizes beside them; reports those that are. */
+/* Whether no name is bound twice, by the patterns or by one and the sizes beside them; reports
+ * those that are. */
 bool check_distinct(Ck *ck, const Bindings *beside, const Pats *ps);
 /* Reports sizes of `let [n] ...` or `loop [n] ...` that are not those of an array in the pattern.
  */
@@ -404,7 +411,8 @@ AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);
 AType *seal_varying(Ck *ck, AType *t, Bindings *exists);
 /* Reports a size in the declared result te, of type t, that a function has made known since
  * first_uid, but not as one of `names`. */
-void check_result_visible(Ck *ck, const TypeExp *te, const AType *t, const Bindings *names, int first_uid);
+void check_result_visible(Ck *ck, const TypeExp *te, const AType *t, const Bindings *names,
+                          int first_uid);
 /* The variable that a parameter is as a whole, if it is one that the sizes in `later` may mention:
  * any i64, others if they do. `later` may be NULL: then any. */
 Binding *size_param(const Pat *p, const AType *later);
@@ -434,7 +442,7 @@ bool wants_constr(const Ck *ck, const AType *t);
 /* The type of which a constructor is wanted is known: compares. */
 void solve_constr(Ck *ck, const Wanted *w);
 
-/* --- zonk.c, causality.c, exhaust.c, consume.c, warn.c ---------------------------------------------- */
+/* --- zonk.c, causality.c, exhaust.c, consume.c, warn.c --- */
 
 /* Gives the remaining variables their defaults, then finishes the types of all nodes. */
 void zonk_def(Ck *ck, Def *d);
@@ -444,10 +452,11 @@ void reveal_def(Ck *ck, Def *d);
  * decided. */
 void causality_def(Ck *ck, Def *d, int first_id);
 void consume_def(Ck *ck, Def *d);
-/* warn.c: warns of comparisons of arrays, of loops that cannot be unrolled as they should, and of checks that remain
- * where they should not. */
+/* warn.c: warns of comparisons of arrays, of loops that cannot be unrolled as they should, and of
+ * checks that remain where they should not. */
 void warn_def(Ck *ck, const Def *d);
-/* exhaust.c: reports patterns that do not match all values, together those of a match; warns of cases that are never reached. */
+/* exhaust.c: reports patterns that do not match all values, together those of a match; warns of
+ * cases that are never reached. */
 void exhaust_def(Ck *ck, const Def *d);
 
 #endif

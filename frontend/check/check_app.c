@@ -104,13 +104,16 @@ static bool mixed_operands(Call *c, int i, AType *t)
 static void note_wrong_arg(Call *c, const AType *have)
 {
     const AType *t = type_deref(have);
-    bool is_float = t->kind == TY_SCALAR ? prim_is_float(t->scalar) : t->kind == TY_META && t->meta.cls == TC_FLOAT;
+    bool is_float = t->kind == TY_SCALAR ? prim_is_float(t->scalar)
+                                         : t->kind == TY_META && t->meta.cls == TC_FLOAT;
     if (c->e->app.infix && c->fn && !strcmp(c->fn, "^") && is_float)
-        ck_note(c->ck, c->e->app.fn->loc, "`^` is the exclusive or of bits; a power is written `x ** y`");
+        ck_note(c->ck, c->e->app.fn->loc,
+                "`^` is the exclusive or of bits; a power is written `x ** y`");
     int more = type_arity(c->result);
     bool partial = c->want && type_deref(c->want)->kind == TY_FUN; /* on purpose */
     if (more && !partial && c->fn && !c->e->app.infix)
-        ck_note(c->ck, c->e->app.fn->loc, "`%s` takes %d arguments, but is given %d here: is one missing?", c->fn,
+        ck_note(c->ck, c->e->app.fn->loc,
+                "`%s` takes %d arguments, but is given %d here: is one missing?", c->fn,
                 c->e->app.args.n + more, c->e->app.args.n);
     note_default(c->ck, c->e->app.fn);
 }
@@ -168,8 +171,8 @@ static bool made_at_call(void *env, const Size *leaf)
     return true;
 }
 
-/* Whether a function of the type, or one in it, takes an array of a size that another function, which was
- * given to the call, makes up, and that nobody tells who applies it. */
+/* Whether a function of the type, or one in it, takes an array of a size that another function,
+ * which was given to the call, makes up, and that nobody tells who applies it. */
 static bool takes_made_up(const AType *t, Told told)
 {
     t = type_deref(t);
@@ -270,8 +273,8 @@ static bool may_be_function(const AType *t)
     return t->kind == TY_META && t->meta.cls == TC_ANY;
 }
 
-/* `reduce (+) xs` for a number: what is missing is reported, not that the arguments that are there do
- * not fit where they stand. */
+/* `reduce (+) xs` for a number: what is missing is reported, not that the arguments that are there
+ * do not fit where they stand. */
 static bool lacks_argument(Call *c)
 {
     const AType *t = type_deref(c->result), *w = c->want ? type_deref(c->want) : NULL;
@@ -279,8 +282,8 @@ static bool lacks_argument(Call *c)
         !c->fn || may_be_function(type_result(t)))
         return false;
     int n = c->e->app.args.n, more = type_arity(t);
-    ck_error(c->ck, c->e->loc, "`%s` takes %d arguments, but is given %d: %s missing", c->fn, n + more, n,
-             more == 1 ? "one is" : arena_printf(c->ck->a, "%d are", more));
+    ck_error(c->ck, c->e->loc, "`%s` takes %d arguments, but is given %d: %s missing", c->fn,
+             n + more, n, more == 1 ? "one is" : arena_printf(c->ck->a, "%d are", more));
     const Binding *b = c->e->app.fn->var.bind;
     ck_note(c->ck, c->e->app.fn->loc, "it is `%s`", show(c->ck, b ? b->type : c->e->app.fn->type));
     return true;
@@ -317,7 +320,8 @@ AType *check_app(Ck *ck, AExp *e, const AType *want)
             ok &= check_arg(&c, i);
     if (ok && takes_made_up(c.result, (Told){.value = c.result})) {
         ck_error(ck, e->loc,
-                 "this is a function that takes arrays of sizes that depend on an argument of another one "
+                 "this is a function that takes arrays of sizes that depend on an argument of "
+                 "another one "
                  "(`%s`), so nobody could apply it",
                  show(ck, c.result));
         return ty_error(ck);

@@ -470,7 +470,8 @@ static void check_visible(Ck *ck, const Pat *p, const Bindings *names, int first
 }
 
 /* The same of a result as it is declared. */
-void check_result_visible(Ck *ck, const TypeExp *te, const AType *t, const Bindings *names, int first_uid)
+void check_result_visible(Ck *ck, const TypeExp *te, const AType *t, const Bindings *names,
+                          int first_uid)
 {
     Visible v = {names, first_uid, NULL};
     if (!ty_any_size(t, is_hidden, &v))
@@ -493,7 +494,8 @@ static bool holds_unknown(const AType *t, int first_id)
     t = type_deref(t);
     bool found = false;
     if (t->kind == TY_ARRAY)
-        return sz_any(t->array.dim, is_unknown, &first_id) || holds_unknown(t->array.elem, first_id);
+        return sz_any(t->array.dim, is_unknown, &first_id) ||
+               holds_unknown(t->array.elem, first_id);
     for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
         found = holds_unknown(t->elems.at[i], first_id);
     for (int i = 0; t->kind == TY_VAR && i < t->sargs.n && !found; i++)
@@ -509,7 +511,8 @@ static void check_value_sizes(Ck *ck, const Def *d, int first_id)
         sized |= d->bind->tparams.at[i]->kind == BIND_SIZE;
     if (sized && holds_unknown(d->bind->type, first_id))
         ck_error(ck, d->loc,
-                 "`%s` has size parameters and a size that it makes up (`%s`): only a function may have both",
+                 "`%s` has size parameters and a size that it makes up (`%s`): only a function may "
+                 "have both",
                  d->name, show(ck, d->bind->type));
 }
 
@@ -524,8 +527,8 @@ void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id)
 }
 
 /* The declared result as callers see it: anonymous sizes in it are what the body says, sizes that
- * callers know or, if it says nothing, decide, and one if it makes them one. Those that are left the
- * function makes up. */
+ * callers know or, if it says nothing, decide, and one if it makes them one. Those that are left
+ * the function makes up. */
 static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *exists,
                               const Subst *made, int first_uid, int first_id)
 {

@@ -93,7 +93,8 @@ void note_default(Ck *ck, const AExp *e)
         e = e->app.fn;
     const Binding *b = e->kind == AE_VAR ? e->var.bind : NULL;
     if (b && b->by_default && !ck->why)
-        ck_note(ck, b->loc, "nothing here says of which type the numbers of `%s` are: it is `%s` by default",
+        ck_note(ck, b->loc,
+                "nothing here says of which type the numbers of `%s` are: it is `%s` by default",
                 b->name, show(ck, b->type));
 }
 
@@ -137,7 +138,8 @@ static AType *check_var(Ck *ck, AExp *e)
         return ty_error(ck);
     const char *dot = last_dot(e->var.name), *name = dot ? dot + 1 : e->var.name;
     if (e->var.atom && name[0] == '_')
-        ck_error(ck, e->loc, "`%s` is used, but names that begin with `_` are those of what is not", name);
+        ck_error(ck, e->loc, "`%s` is used, but names that begin with `_` are those of what is not",
+                 name);
     if (b->kind == BIND_BUILTIN && b->builtin == BI_REARRANGE) {
         ck_error(ck, e->loc,
                  "`rearrange` must be applied to a tuple of dimensions, "
@@ -307,7 +309,8 @@ static Size *slice_size(Ck *ck, const ADimIndex *d, Size *dim)
     return down ? sz_op(ck, '-', start, end) : start ? sz_op(ck, '-', end, start) : end;
 }
 
-/* The type of the array with this dimension; of what is not one, an error's. k: dims[k] is the index. */
+/* The type of the array with this dimension; of what is not one, an error's. k: dims[k] is the
+ * index. */
 static AType *indexed(Ck *ck, AType *t, const AType *whole, const ADimIndices *dims, int k, Loc loc)
 {
     t = type_deref(t);
@@ -319,8 +322,8 @@ static AType *indexed(Ck *ck, AType *t, const AType *whole, const ADimIndices *d
     if (t->kind == TY_ARRAY || t->kind == TY_ERROR)
         return t;
     if (k)
-        ck_error(ck, dims->at[k].loc, "%d indices for an array of %d dimension%s (`%s`)", dims->n, k,
-                 k == 1 ? "" : "s", show(ck, whole));
+        ck_error(ck, dims->at[k].loc, "%d indices for an array of %d dimension%s (`%s`)", dims->n,
+                 k, k == 1 ? "" : "s", show(ck, whole));
     else
         ck_error(ck, loc, "only arrays can be indexed, not %s", said(ck, whole));
     return ty_error(ck);
@@ -337,9 +340,9 @@ static void check_slice(Ck *ck, const ADimIndex *d)
         check_is(ck, d->s, i64, "stride of a slice");
 }
 
-/* The type of t[dims]; all of dims is checked after an error, too. Sizes of slices that are not known
- * are unknown; of an update, all but those of whole dimensions are those of the new value: the run
- * compares. */
+/* The type of t[dims]; all of dims is checked after an error, too. Sizes of slices that are not
+ * known are unknown; of an update, all but those of whole dimensions are those of the new value:
+ * the run compares. */
 static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, bool update, Loc loc)
 {
     AType *whole = t;
@@ -594,8 +597,8 @@ static bool is_anonymous(const Size *s, int first_id)
     return s->kind == SZ_META && s->id >= first_id;
 }
 
-/* An anonymous size of a coercion, made since first_id, is that of the value, also if nobody needs that. Whether something
- * decides the value's. */
+/* An anonymous size of a coercion, made since first_id, is that of the value, also if nobody needs
+ * that. Whether something decides the value's. */
 static bool take_size(Ck *ck, Size *to, Size *have, int first_id)
 {
     to = size_deref(to);
@@ -690,7 +693,9 @@ void check_attrs(Ck *ck, const Attrs *as)
         check_attr(as->at[i]);
     const Attr *param = attr_find(as, "param");
     if (param)
-        ck_error(ck, param->loc, "`param` stands before the expression whose value may be set: `#[param(block)] 64`");
+        ck_error(
+            ck, param->loc,
+            "`param` stands before the expression whose value may be set: `#[param(block)] 64`");
 }
 
 static AType *check_attributed(Ck *ck, AExp *e, AType *want)
@@ -702,7 +707,8 @@ static AType *check_attributed(Ck *ck, AExp *e, AType *want)
     if (!param)
         return check_against(ck, e->attr.e, want);
     if (!attr_param(as))
-        ck_error(ck, param->loc, "`param` takes the name of a tuning parameter: `#[param(block)] 64`");
+        ck_error(ck, param->loc,
+                 "`param` takes the name of a tuning parameter: `#[param(block)] 64`");
     check_is(ck, e->attr.e, ty_scalar(ck, T_I64), "value of a tuning parameter");
     return ty_scalar(ck, T_I64);
 }

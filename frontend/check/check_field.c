@@ -80,7 +80,8 @@ static void still_open(Ck *ck, const Wanted *w)
                  w->name);
 }
 
-/* One that is wanted and can be had by now; if `last`, one that cannot be had any more. Is there one? */
+/* One that is wanted and can be had by now; if `last`, one that cannot be had any more. Is there
+ * one? */
 static bool solve_one(Ck *ck, bool last)
 {
     for (int i = 0; i < ck->wanted.n; i++) {

@@ -132,13 +132,17 @@ static bool alike(const AType *a, const AType *b)
 /* Of types that are alike: the parts that are types. */
 static ATypes type_parts(AType *t)
 {
-    return t->kind == TY_ARRAY ? (ATypes){&t->array.elem, 1, 1} : t->kind == TY_VAR ? t->targs : t->elems;
+    return t->kind == TY_ARRAY ? (ATypes){&t->array.elem, 1, 1}
+           : t->kind == TY_VAR ? t->targs
+                               : t->elems;
 }
 
 /* Those that are sizes. */
 static ASizes size_parts(AType *t)
 {
-    return t->kind == TY_ARRAY ? (ASizes){&t->array.dim, 1, 1} : t->kind == TY_VAR ? t->sargs : (ASizes){0};
+    return t->kind == TY_ARRAY ? (ASizes){&t->array.dim, 1, 1}
+           : t->kind == TY_VAR ? t->sargs
+                               : (ASizes){0};
 }
 
 /* Gives the parameter p its type from the initial value t; sizes in annotations stay. */
@@ -177,7 +181,8 @@ static bool settle(Loop *l)
     return fits;
 }
 
-/* The dimension of the initial value that this is; -1: only the body says that there is an array. */
+/* The dimension of the initial value that this is; -1: only the body says that there is
+ * an array. */
 static int dimension_of(const Loop *l, Size *const *dim)
 {
     for (int i = 0; i < l->dims.n; i++)
@@ -356,9 +361,10 @@ AType *check_loop(Ck *ck, AExp *e, AType *want)
         t = attempt(ck, &l, e, init, elem, &varying);
         scopes_back(ck, scopes);
         if (l.changed.n && diag_errors() > errors)
-            ck_note(ck, e->loop.pat->loc,
-                    "the body may return another size than the loop starts with; give it a name, as in "
-                    "`loop [n] (xs: [n]t) = ...`");
+            ck_note(
+                ck, e->loop.pat->loc,
+                "the body may return another size than the loop starts with; give it a name, as in "
+                "`loop [n] (xs: [n]t) = ...`");
         if (!l.changed.n || diag_errors() > errors)
             break;
         trail_undo(ck, mark);

@@ -155,8 +155,8 @@ static void check_case_pat(Ck *ck, Pat *p, AType *t)
     solve_wanted(ck, false);
 }
 
-/* The type of all cases: joined from the last one on, so that a size that nobody needs in one is that of a
- * case beside it, and not what all before come to. NULL after an error. */
+/* The type of all cases: joined from the last one on, so that a size that nobody needs in one is
+ * that of a case beside it, and not what all before come to. NULL after an error. */
 static AType *join_cases(Ck *ck, AExp *e, const ATypes *types)
 {
     AType *joined = types->at[types->n - 1];

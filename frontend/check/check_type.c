@@ -20,11 +20,11 @@ typedef struct {
     Bindings *exists; /* receives sizes made up by the innermost function result, or NULL */
     bool in_abbreviation;
     bool in_array;
-    bool argument; /* is given for a parameter of a type */
-    bool in_param; /* of a function */
+    bool argument;   /* is given for a parameter of a type */
+    bool in_param;   /* of a function */
     bool in_result;  /* of a function, */
     TypePlace outer; /* whose place is this */
-    int depth;     /* 1 inside an abbreviation that is used */
+    int depth;       /* 1 inside an abbreviation that is used */
     const Named *named;
     struct Whole *whole;
 } How;
@@ -169,8 +169,9 @@ typedef struct {
 static AType *instance(Ck *ck, TypeDecl *d, const Subst *args, const How *how, Loc loc);
 static AType *ty_applied(Ck *ck, TypeDecl *d, const AType *t, const How *how);
 
-/* An abstract type that stands for arrays has in arguments of others, in the result of a function, the size that it has where
- * it stands first in the function's type, as in Futhark: `key -> box key` keeps it. NULL: it stands here first. */
+/* An abstract type that stands for arrays has in arguments of others, in the result of a function,
+ * the size that it has where it stands first in the function's type, as in Futhark: `key -> box
+ * key` keeps it. NULL: it stands here first. */
 static Size *stands_first(const How *how, const Size *s)
 {
     const struct Whole *w = how->whole;
@@ -453,7 +454,8 @@ static AType *record_or_sum(Ck *ck, TypeExp *te, How *how)
     bool sum = te->kind == TE_SUM;
     t->kind = sum ? TY_SUM : TY_RECORD;
     if (sum && te->args.n > MAX_CONSTRUCTORS) {
-        ck_error(ck, te->loc, "a sum has at most %d constructors, but this one has %d", MAX_CONSTRUCTORS, te->args.n);
+        ck_error(ck, te->loc, "a sum has at most %d constructors, but this one has %d",
+                 MAX_CONSTRUCTORS, te->args.n);
         return ty_error(ck);
     }
     for (int i = 0; i < te->args.n; i++) {
@@ -589,7 +591,8 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
         *t = *convert(ck, te->elem, how);
         t->unique = t->kind != TY_ERROR;
         if (holds_only_scalars(t))
-            diag_warn(te->loc, "`*` has no effect on `%s`, which holds no arrays", show(ck, ty_plain(ck, t)));
+            diag_warn(te->loc, "`*` has no effect on `%s`, which holds no arrays",
+                      show(ck, ty_plain(ck, t)));
         return t;
     }
     case TE_EXISTS: return exists(ck, te, how);

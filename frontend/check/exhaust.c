@@ -206,11 +206,11 @@ static bool other_head(const AType *t, const Heads *hs, Head *out)
             out->f += 1;
         return true;
     }
-    int64_t most = is_sum                     ? t->elems.n - 1
-                   : t->scalar == T_BOOL      ? 1
+    int64_t most = is_sum                      ? t->elems.n - 1
+                   : t->scalar == T_BOOL       ? 1
                    : prim_is_signed(t->scalar) ? INT64_MAX >> (64 - bits)
-                   : bits == 64               ? INT64_MAX
-                                              : ((int64_t)1 << bits) - 1;
+                   : bits == 64                ? INT64_MAX
+                                               : ((int64_t)1 << bits) - 1;
     for (int64_t i = 0; i <= hs->n && i <= most; i++) {
         *out = is_sum ? (Head){.constr = t->names.at[i]} : (Head){.i = i};
         if (!has_head(hs, *out))

@@ -26,20 +26,46 @@ static void report_later(Ck *ck, const char *name, Loc loc, Loc later)
 /* Words of other languages, and those that say the same here. */
 typedef const char *Foreign[2];
 
-static const Foreign foreign_types[] = {
-    {"int", "i32"}, {"float", "f32"},    {"double", "f64"},  {"long", "i64"},
-    {"char", "u8"}, {"boolean", "bool"}, {"integer", "i32"}, {"real", "f64"}};
+static const Foreign foreign_types[] = {{"int", "i32"},     {"float", "f32"}, {"double", "f64"},
+                                        {"long", "i64"},    {"char", "u8"},   {"boolean", "bool"},
+                                        {"integer", "i32"}, {"real", "f64"}};
 
-static const Foreign foreign_values[] = {
-    {"len", "length"},    {"size", "length"},       {"count", "length"},   {"fold", "reduce"},
-    {"foldl1", "reduce"}, {"foldr1", "reduce"},     {"accumulate", "scan"}, {"cumsum", "scan"},
-    {"scanl", "scan"},    {"scanl1", "scan"},       {"range", "iota"},     {"arange", "iota"},
-    {"append", "++"},     {"concatMap", "flatten"}, {"div", "/"},          {"mod", "%"},
-    {"rem", "%%"},        {"quot", "//"},           {"pow", "**"},         {"xor", "^"},
-    {"fst", ".0"},        {"snd", ".1"},            {"fill", "replicate"}, {"repeat", "replicate"},
-    {"full", "replicate"}, {"isEmpty", "null"},      {"zipWith", "map2"},   {"zipWith3", "map3"},
-    {"print", "trace"},   {"println", "trace"},     {"printf", "trace"},   {"clone", "copy"},
-    {"reshape", "unflatten"}, {"ravel", "flatten"}, {"where", "filter"},   {"select", "filter"}};
+static const Foreign foreign_values[] = {{"len", "length"},
+                                         {"size", "length"},
+                                         {"count", "length"},
+                                         {"fold", "reduce"},
+                                         {"foldl1", "reduce"},
+                                         {"foldr1", "reduce"},
+                                         {"accumulate", "scan"},
+                                         {"cumsum", "scan"},
+                                         {"scanl", "scan"},
+                                         {"scanl1", "scan"},
+                                         {"range", "iota"},
+                                         {"arange", "iota"},
+                                         {"append", "++"},
+                                         {"concatMap", "flatten"},
+                                         {"div", "/"},
+                                         {"mod", "%"},
+                                         {"rem", "%%"},
+                                         {"quot", "//"},
+                                         {"pow", "**"},
+                                         {"xor", "^"},
+                                         {"fst", ".0"},
+                                         {"snd", ".1"},
+                                         {"fill", "replicate"},
+                                         {"repeat", "replicate"},
+                                         {"full", "replicate"},
+                                         {"isEmpty", "null"},
+                                         {"zipWith", "map2"},
+                                         {"zipWith3", "map3"},
+                                         {"print", "trace"},
+                                         {"println", "trace"},
+                                         {"printf", "trace"},
+                                         {"clone", "copy"},
+                                         {"reshape", "unflatten"},
+                                         {"ravel", "flatten"},
+                                         {"where", "filter"},
+                                         {"select", "filter"}};
 
 static const char *here(const Foreign *words, size_t n, const char *name)
 {
@@ -229,10 +255,10 @@ static const char *in_some_module(Ck *ck, const char *name)
 static const char *unsupported(const char *name)
 {
     static const char *const names[][2] = {
-        {"vjp", "automatic differentiation"},  {"jvp", "automatic differentiation"},
-        {"vjp2", "automatic differentiation"}, {"jvp2", "automatic differentiation"},
-        {"flatmap", "a map to arrays of any sizes"},
-        {"scatter_stream", "an accumulator"},  {"reduce_by_index_stream", "an accumulator"}};
+        {"vjp", "automatic differentiation"},        {"jvp", "automatic differentiation"},
+        {"vjp2", "automatic differentiation"},       {"jvp2", "automatic differentiation"},
+        {"flatmap", "a map to arrays of any sizes"}, {"scatter_stream", "an accumulator"},
+        {"reduce_by_index_stream", "an accumulator"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i][0]))
             return names[i][1];
@@ -360,7 +386,8 @@ void report_no_type(Ck *ck, const char *name, Loc loc)
         ck_error(ck, loc, "type `f16` is not supported");
         return;
     }
-    bool other = !HERE(foreign_types, name) && report_other_space(ck, name, loc, SPACE_TYPE, "type");
+    bool other =
+        !HERE(foreign_types, name) && report_other_space(ck, name, loc, SPACE_TYPE, "type");
     if (other || report_not_yet(ck, name, loc, SPACE_TYPE))
         return;
     if (told_unknown(ck, name))
@@ -369,5 +396,6 @@ void report_no_type(Ck *ck, const char *name, Loc loc)
     try_scope(ck, SPACE_TYPE, &sp);
     for (int i = 0; i < N_PRIM_TYPES; i++)
         rt_spell_try(&sp, prim_type_text[i]);
-    report_unknown(ck, "type", name, HERE(foreign_types, name) ? HERE(foreign_types, name) : sp.nearest, loc);
+    report_unknown(ck, "type", name,
+                   HERE(foreign_types, name) ? HERE(foreign_types, name) : sp.nearest, loc);
 }

@@ -1,5 +1,5 @@
-/* What a member of a module is against what its specification says: the types of a value, of what an abstract type may be.
- * Reports nothing. */
+/* What a member of a module is against what its specification says: the types of a value, of what
+ * an abstract type may be. Reports nothing. */
 #include "frontend/check/module.h"
 
 /* --- Values --------------------------------------------------------------------------------- */
@@ -15,11 +15,12 @@ static bool marked(const AType *t)
     return found;
 }
 
-/* Whether something is wanted fresh that may be shared at hand; of functions, in their results, and the other way round in
- * their parameters, which they may consume if they are fresh. A tuple that is wanted fresh as a whole is so if one component
- * is, as in Futhark (no memory is shared by that: what is needed later is copied). What an abstract type of which nothing is
- * known will be is seen when the parametric module is applied. *parts: of the type at hand so far; of one that is too large,
- * which is reported where it is used, it does not matter. */
+/* Whether something is wanted fresh that may be shared at hand; of functions, in their results, and
+ * the other way round in their parameters, which they may consume if they are fresh. A tuple that
+ * is wanted fresh as a whole is so if one component is, as in Futhark (no memory is shared by that:
+ * what is needed later is copied). What an abstract type of which nothing is known will be is seen
+ * when the parametric module is applied. *parts: of the type at hand so far; of one that is too
+ * large, which is reported where it is used, it does not matter. */
 static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *parts)
 {
     if (++*parts > MAX_TYPE_PARTS)
@@ -56,8 +57,9 @@ const char *value_misfit(Ck *ck, AType *want, AType *have)
             return ck->why ? ck->why : "";
         int parts = 0;
         if (shares(ck, have->fun.param, false, want->fun.param, &parts))
-            return type_deref(have->fun.param)->kind == TY_FUN ? "it needs more of a function that it is given"
-                                                               : "it consumes an argument";
+            return type_deref(have->fun.param)->kind == TY_FUN
+                       ? "it needs more of a function that it is given"
+                       : "it consumes an argument";
         Subst w = {0}, h = {0};
         for (int i = 0; i < want->fun.exists.n; i++)
             subst_size(ck, &w, want->fun.exists.at[i], sz_meta(ck, want->fun.exists.at[i]->loc));
@@ -107,7 +109,8 @@ const TypeExp *anonymous_in_param(const TypeExp *te)
 bool params_fit(const TParams *spec, const TParams *have)
 {
     for (int i = 0; i < spec->n && i < have->n; i++)
-        if ((spec->at[i].kind == TP_SIZE) != (have->at[i].kind == TP_SIZE) || spec->at[i].kind > have->at[i].kind)
+        if ((spec->at[i].kind == TP_SIZE) != (have->at[i].kind == TP_SIZE) ||
+            spec->at[i].kind > have->at[i].kind)
             return false;
     return spec->n == have->n;
 }
@@ -119,8 +122,8 @@ TParamKind type_lifted_in_fact(const TypeDecl *d)
     return d->type ? lifted_of(d->type) : TP_TYPE;
 }
 
-/* Abstract types in t may be used as what they are said to be from here on, as in Futhark; for those of a parameter an
- * application sees to it. */
+/* Abstract types in t may be used as what they are said to be from here on, as in Futhark; for
+ * those of a parameter an application sees to it. */
 static void take_for(AType *t, TParamKind said)
 {
     t = type_deref(t);

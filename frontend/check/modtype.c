@@ -166,7 +166,9 @@ static void spec_value(Inst *in, const Spec *s)
     const TypeExp *anonymous = anonymous_in_param(s->te);
     if (anonymous)
         ck_error(ck, anonymous->loc,
-                 "the size of a parameter must have a name in a specification, as in `val %s [n] : [n]t -> ...`", s->name);
+                 "the size of a parameter must have a name in a specification, as in `val %s [n] : "
+                 "[n]t -> ...`",
+                 s->name);
     AType *t =
         check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
     ck->level--;
@@ -207,9 +209,9 @@ static bool renames(const Spec *s)
     for (int i = 0; i < s->tparams.n; i++) {
         const TypeExp *arg = s->te->args.at[i];
         bool size = arg->kind == TE_SIZE && arg->dim && arg->dim->kind == AE_VAR;
-        const char *name = size                                         ? arg->dim->var.name
+        const char *name = size                                       ? arg->dim->var.name
                            : arg->kind == TE_NAME && arg->args.n == 0 ? arg->name
-                                                                        : NULL;
+                                                                      : NULL;
         if (name != s->tparams.at[i].name)
             return false;
     }
@@ -373,7 +375,8 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     } else if (!d->type) {
         match_abstract(in, s, d, h, have->loc);
         d->means = h;
-        if (in->argument && type_lifted_in_fact(d) < d->lifted) /* all that is done with it will be asked again */
+        if (in->argument &&
+            type_lifted_in_fact(d) < d->lifted) /* all that is done with it will be asked again */
             d->bind->cls = class_of_lifted(type_lifted_in_fact(d));
     } else {
         Subst means = meanings_now(in);

@@ -386,7 +386,9 @@ static Module *check_module(Ck *ck, ModExp *e)
         Module *m = find_module(ck, e->name, e->loc);
         note_module(ck, e->name, e->loc);
         if (m && m->intrinsics) {
-            ck_error(ck, e->loc, "`%s` is no module for other modules: what is provided is known without it", e->name);
+            ck_error(ck, e->loc,
+                     "`%s` is no module for other modules: what is provided is known without it",
+                     e->name);
             return module_wrong(ck, e->loc);
         }
         return m ? m : module_wrong(ck, e->loc);

@@ -27,20 +27,20 @@ typedef struct ModSig {
 } ModSig;
 
 struct Module {
-    Loc loc;          /* where it was made */
-    bool wrong;       /* errors in it were reported: a name that is missing may be due to them */
-    bool scalar;      /* a scalar's module: its members are those of builtins.def, `of` */
+    Loc loc;     /* where it was made */
+    bool wrong;  /* errors in it were reported: a name that is missing may be due to them */
+    bool scalar; /* a scalar's module: its members are those of builtins.def, `of` */
     PrimType of;
     bool intrinsics;  /* its members are the names that are provided without a module */
     Bindings members; /* in order; a later one hides earlier ones of its name and space */
     /* A parametric module: what it makes of an argument. */
     const ModExp *lambda; /* ME_LAMBDA, written at `at`; or, */
     Closure at;
-    const ModSig *sig;   /* seen as of this type (MT_FUN): */
-    Module *inner;       /* what it is; NULL: any of that type */
-    Subst known;         /* abstract types in it and in what it makes: what they stand for */
-    Subst inside;        /* abstract types of the module around, which `sig` mentions: what they
-                            stand for in `inner` */
+    const ModSig *sig; /* seen as of this type (MT_FUN): */
+    Module *inner;     /* what it is; NULL: any of that type */
+    Subst known;       /* abstract types in it and in what it makes: what they stand for */
+    Subst inside;      /* abstract types of the module around, which `sig` mentions: what they
+                          stand for in `inner` */
 };
 
 static inline bool is_parametric(const Module *m)
@@ -83,16 +83,21 @@ void add_meanings(Ck *ck, Subst *s, const Subst *more);
 
 /* --- modfit.c --- */
 
-/* Why a value of type `have` is not one of the type `want` that is specified ("": the types say it), or NULL: only what callers
- * see must agree. Sizes that a function makes up may be less than any, parameters may be consumed less, results shared less. */
+/* Why a value of type `have` is not one of the type `want` that is specified ("": the types say
+ * it), or NULL: only what callers see must agree. Sizes that a function makes up may be less than
+ * any, parameters may be consumed less, results shared less. */
 const char *value_misfit(Ck *ck, AType *want, AType *have);
-/* An anonymous size of a parameter in the type of a value, which has to have a name in a specification; or NULL. */
+/* An anonymous size of a parameter in the type of a value, which has to have a name in a
+ * specification; or NULL. */
 const TypeExp *anonymous_in_param(const TypeExp *te);
-/* Whether a type with these parameters may be one that is specified to have the others: it takes all that those take. */
+/* Whether a type with these parameters may be one that is specified to have the others: it takes
+ * all that those take. */
 bool params_fit(const TParams *spec, const TParams *have);
-/* What has to be said of the type that d stands for; of a parameter's, of which nothing is known, anything will do. */
+/* What has to be said of the type that d stands for; of a parameter's, of which nothing is known,
+ * anything will do. */
 TParamKind type_lifted_in_fact(const TypeDecl *d);
-/* What a specified type is by `with`: no more than it is specified to be, if that can be said of it. */
+/* What a specified type is by `with`: no more than it is specified to be, if that can be said of
+ * it. */
 TypeDecl *type_refined(Ck *ck, const TypeDecl *with, TParamKind said);
 
 /* --- check.c --- */

@@ -175,7 +175,8 @@ static bool is_known(const Ck *ck, const Scope *s)
 Binding *in_scope(Ck *ck, const char *name, Space space)
 {
     const Scope *top = ck->scopes[space], *s = top ? find_local(top->locals, name) : NULL;
-    for (const Scope *o = top ? top->opened : NULL; o && (!s || o->depth > s->depth); o = o->up ? o->up->opened : NULL) {
+    for (const Scope *o = top ? top->opened : NULL; o && (!s || o->depth > s->depth);
+         o = o->up ? o->up->opened : NULL) {
         Binding *b = module_member(ck, o->open, name, space);
         if (b)
             return b;

@@ -134,7 +134,8 @@ const ASizes *sz_leaves(const Size *s)
 static bool has_leaf(const ASizes *leaves, const Size *leaf)
 {
     for (int i = 0; i < leaves->n; i++)
-        if (leaves->at[i] == leaf || (leaf->kind == SZ_VAR && leaves->at[i]->kind == SZ_VAR && leaves->at[i]->var == leaf->var))
+        if (leaves->at[i] == leaf || (leaf->kind == SZ_VAR && leaves->at[i]->kind == SZ_VAR &&
+                                      leaves->at[i]->var == leaf->var))
             return true;
     return false;
 }
@@ -143,9 +144,11 @@ static bool has_leaf(const ASizes *leaves, const Size *leaf)
 static void add_facts(Ck *ck, SizeFacts *f, Size *s)
 {
     enum { FEW = 8 };
-    const SizeFacts leaf = {.parts = 1, .open = s->kind == SZ_META, .leaves = {.at = &s, .n = s->kind != SZ_CONST}};
+    const SizeFacts leaf = {
+        .parts = 1, .open = s->kind == SZ_META, .leaves = {.at = &s, .n = s->kind != SZ_CONST}};
     const SizeFacts *more = s->facts ? s->facts : &leaf;
-    f->parts = more->parts < INT_MAX / 4 && f->parts < INT_MAX / 4 ? f->parts + more->parts : INT_MAX / 2;
+    f->parts =
+        more->parts < INT_MAX / 4 && f->parts < INT_MAX / 4 ? f->parts + more->parts : INT_MAX / 2;
     f->open |= more->open;
     f->exps |= more->exps;
     f->many |= more->many;
@@ -164,7 +167,8 @@ static bool is_settled(const Size *s)
     return s->facts || (s->kind != SZ_OP && s->kind != SZ_EXP);
 }
 
-/* Notes it for s = a op b, if it is known of both and, where something is left to be inferred, where. */
+/* Notes it for s = a op b, if it is known of both and, where something is left to be inferred,
+ * where. */
 static void settle(Ck *ck, Size *s, Size *a, Size *b)
 {
     if (!is_settled(a) || !is_settled(b))
@@ -570,7 +574,8 @@ bool sz_lower(Ck *ck, Size *s, const Outer *o)
 /* A size that the program names, or an operation, whose parts then have names. */
 static bool has_name(const Size *s)
 {
-    return s->kind != SZ_UNKNOWN && s->kind != SZ_META && (s->kind != SZ_VAR || s->var->name[0] != '[');
+    return s->kind != SZ_UNKNOWN && s->kind != SZ_META &&
+           (s->kind != SZ_VAR || s->var->name[0] != '[');
 }
 
 static bool is_length(const Size *s)
@@ -631,7 +636,8 @@ static bool bind_size(Ck *ck, Size *m, Size *s)
     }
     if (!sz_lower(ck, s, &o))
         return false;
-    if (m->varies && s->kind == SZ_META) { /* what a function makes up, of which nobody says what it is */
+    if (m->varies &&
+        s->kind == SZ_META) { /* what a function makes up, of which nobody says what it is */
         save_size(ck, s);
         s->each_call = true;
     }
@@ -703,13 +709,15 @@ static void report_open(Ck *ck, const Deferred *d)
 {
     bool wanted = has_meta(d->a); /* else it is at hand: the program may claim what it is */
     const Size *x = size_deref(wanted ? d->a : d->b), *y = size_deref(wanted ? d->b : d->a);
-    ck_error(ck, d->loc, "size `%s` is not known to be `%s` here%s", show_size(ck, y), show_size(ck, x),
-             wanted ? "" : "; claim it by `e :> t`");
+    ck_error(ck, d->loc, "size `%s` is not known to be `%s` here%s", show_size(ck, y),
+             show_size(ck, x), wanted ? "" : "; claim it by `e :> t`");
     if (!wanted)
         return;
     char op = x->kind == SZ_OP ? x->op : 0;
     ck_note(ck, d->loc, "say what it is made of, as in `%s`",
-            op == '+' ? "split (xs :> [n + m]t)" : op == '*' ? "unflatten (xs :> [n * m]t)" : "xs :> [n]t");
+            op == '+'   ? "split (xs :> [n + m]t)"
+            : op == '*' ? "unflatten (xs :> [n * m]t)"
+                        : "xs :> [n]t");
 }
 
 void solve_sizes(Ck *ck, int first, bool final)

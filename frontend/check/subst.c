@@ -347,7 +347,8 @@ static Size *leave_size(void *env, Size *s)
     return z;
 }
 
-/* Sizes of arrays in the type that have a leaf which is not known outside, other than in functions. */
+/* Sizes of arrays in the type that have a leaf which is not known outside, other than
+ * in functions. */
 static void sizes_leaving(Leaving *l, const AType *t, ASizes *out)
 {
     t = type_deref(t);
@@ -406,7 +407,8 @@ static bool leaves(void *env, const Size *leaf)
 {
     const Scoped *s = env;
     const Binding *b = leaf->kind == SZ_VAR ? leaf->var : NULL;
-    if (!b || b->uid < s->from || b->kind == BIND_BUILTIN) /* of those, uids tell the first use only */
+    if (!b || b->uid < s->from ||
+        b->kind == BIND_BUILTIN) /* of those, uids tell the first use only */
         return false;
     for (int i = 0; s->keep && i < s->keep->n; i++)
         if (s->keep->at[i] == b)

@@ -71,8 +71,8 @@ AType *type_result(const AType *t)
 
 /* --- Printing ------------------------------------------------------------------------------- */
 
-/* What is printed; names of sizes, NULL: each text has its own; whether those of whole dimensions, too, take
- * one. */
+/* What is printed; names of sizes, NULL: each text has its own; whether those of whole dimensions,
+ * too, take one. */
 typedef struct {
     Out *o;
     Arena *a;
@@ -81,7 +81,8 @@ typedef struct {
 
 static void put_size(const Put *p, const Size *s, bool nested);
 
-/* The name of a size that has none in the program: whole dimensions are `[]` unless they have one already. */
+/* The name of a size that has none in the program: whole dimensions are `[]` unless they have one
+ * already. */
 static void put_unnamed(const Put *p, const Size *s, bool nested)
 {
     SizeNames *ns = p->names;

@@ -296,7 +296,8 @@ static bool ty_restrict(Ck *ck, AType *t, TypeClass c)
     return false;
 }
 
-/* What a variable of a type whose sizes may vary stands for: those that functions make up at each call are any sizes. */
+/* What a variable of a type whose sizes may vary stands for: those that functions make up at each
+ * call are any sizes. */
 static AType *with_any(Ck *ck, const AType *m, AType *t)
 {
     return m->meta.cls <= TC_SIZED ? ty_any_at_call(ck, t) : t;
@@ -402,7 +403,8 @@ static bool unify_funs(Ck *ck, AType *want, AType *have)
     return ty_unify(ck, rw, ty_subst(ck, rh, &s));
 }
 
-/* The arguments of an abstract type, which may be types whose sizes vary, as where such a type is written. */
+/* The arguments of an abstract type, which may be types whose sizes vary, as where such a type is
+ * written. */
 static bool unify_args(Ck *ck, AType *want, AType *have)
 {
     bool same = true;
@@ -525,8 +527,8 @@ static Size *join_size(Join *j, Size *x, Size *y)
 {
     if (sz_same(x, y))
         return x;
-    /* If it is open in a branch, that of the other one: if that makes it up, the branch has it before
-     * it is there, which causality.c reports. */
+    /* If it is open in a branch, that of the other one: if that makes it up, the branch has it
+     * before it is there, which causality.c reports. */
     if ((is_open(x) || is_open(y)) && !turns(x) && !turns(y) && sz_unify(j->ck, x, y))
         return size_deref(x);
     for (int i = 0; i < j->joined.n; i++)

@@ -1,4 +1,5 @@
-/* Warnings of what is right, but is not what it seems to be. Before: a definition whose types are final. After: the same. */
+/* Warnings of what is right, but is not what it seems to be. Before: a definition whose types are
+ * final. After: the same. */
 #include "frontend/check/check.h"
 
 #include <string.h>
@@ -38,7 +39,9 @@ static void warn_equality(const AExp *e)
     BuiltinId id = builtin_of(e->app.fn);
     const AType *t = e->app.args.at[0]->type;
     if ((id == BI_EQ || id == BI_NE) && t && holds_array(t))
-        diag_warn(e->loc, "comparing arrays with `%s` is deprecated; compare their elements, as in `and (map2 (==) xs ys)`",
+        diag_warn(e->loc,
+                  "comparing arrays with `%s` is deprecated; compare their elements, as in `and "
+                  "(map2 (==) xs ys)`",
                   id == BI_EQ ? "==" : "!=");
 }
 
@@ -66,10 +69,13 @@ static void warn_unroll(const AExp *e, const Attr *unroll)
         return;
     const AType *over = e->loop.bound->type;
     bool known = e->loop.kind == ALOOP_FOR  ? is_fixed(e->loop.bound)
-                 : e->loop.kind == ALOOP_IN ? over && over->kind == TY_ARRAY && size_deref(over->array.dim)->kind == SZ_CONST
+                 : e->loop.kind == ALOOP_IN ? over && over->kind == TY_ARRAY &&
+                                                  size_deref(over->array.dim)->kind == SZ_CONST
                                             : false;
     if (!known)
-        diag_warn(unroll->loc, "Cannot unroll loop with unknown trip count: how often it turns is not known here");
+        diag_warn(
+            unroll->loc,
+            "Cannot unroll loop with unknown trip count: how often it turns is not known here");
 }
 
 /* --- Checks that remain --------------------------------------------------------------------- */
@@ -108,8 +114,8 @@ static bool divides(const AExp *e)
 {
     BuiltinId id = builtin_of(e->app.fn);
     bool division = id == BI_DIV || id == BI_MOD || id == BI_QUOT || id == BI_REM;
-    return division && e->app.args.n == 2 && e->type && e->type->kind == TY_SCALAR && prim_is_int(e->type->scalar) &&
-           e->app.args.at[1]->kind != AE_LIT;
+    return division && e->app.args.n == 2 && e->type && e->type->kind == TY_SCALAR &&
+           prim_is_int(e->type->scalar) && e->app.args.at[1]->kind != AE_LIT;
 }
 
 static void warn_checks(Warn *w, const AExp *e)
@@ -155,8 +161,10 @@ static void count_in_app(Warn *w, const AExp *e)
 {
     BuiltinId id = builtin_of(e->app.fn);
     const AExps *as = &e->app.args;
-    const AExp *fn = as->n == 2 ? as->at[id == BI_TABULATE] : NULL, *from = as->n == 2 ? as->at[id != BI_TABULATE] : NULL;
-    if ((id != BI_MAP && id != BI_TABULATE) || !fn || fn->kind != AE_LAMBDA || fn->lambda.params.n != 1)
+    const AExp *fn = as->n == 2 ? as->at[id == BI_TABULATE] : NULL,
+               *from = as->n == 2 ? as->at[id != BI_TABULATE] : NULL;
+    if ((id != BI_MAP && id != BI_TABULATE) || !fn || fn->kind != AE_LAMBDA ||
+        fn->lambda.params.n != 1)
         return;
     if (id == BI_TABULATE)
         count(w, fn->lambda.params.at[0], sz_of_exp(w->ck, from));

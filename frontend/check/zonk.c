@@ -159,8 +159,8 @@ static void check_range(Ck *ck, AExp *e, bool negated)
     if (e->lit.suffixed) /* wraps around, as in Futhark: 0xffi8 is -1, 257u8 is 1 */
         return;
     uint64_t max = prim_is_signed(s) ? ((uint64_t)1 << (bits - 1)) - 1 + negated
-                   : negated        ? 0
-                                    : UINT64_MAX >> (64 - bits);
+                   : negated         ? 0
+                                     : UINT64_MAX >> (64 - bits);
     if (e->lit.bits > max)
         ck_error(ck, e->loc, "literal %s%" PRIu64 " is out of range for `%s`", negated ? "-" : "",
                  e->lit.bits, prim_type_text[s]);
@@ -287,7 +287,8 @@ static void zonk_children(Ck *ck, AExp *e)
 /* Each expression once: the sizes in its type have expressions, whose types have sizes. */
 static void zonk_exp(Ck *ck, AExp *e)
 {
-    if (!e->type || e->zonked == ck->zonk_round) /* no type: not reached by the checker, after an error */
+    if (!e->type ||
+        e->zonked == ck->zonk_round) /* no type: not reached by the checker, after an error */
         return;
     e->zonked = ck->zonk_round;
     e->type = zonk_type(ck, e->type);
@@ -323,7 +324,8 @@ static void warn_default(const Def *d)
         const AType *open = open_number(d->params.at[i]->type);
         if (!open)
             continue;
-        diag_warn(d->params.at[i]->loc, "Defaulting ambiguous type to %s: nothing says of which type this number is",
+        diag_warn(d->params.at[i]->loc,
+                  "Defaulting ambiguous type to %s: nothing says of which type this number is",
                   open->meta.cls == TC_FLOAT ? "f64" : "i32");
         return;
     }

@@ -1,6 +1,7 @@
-/* Sets of leaves of variables (consume.h), shared: a set is another one and a leaf, or two others, so that a long chain of names
- * for one value costs as much as it is long. They become lists where something was consumed, or may have to be; whether all of a
- * set is alive is kept with it until something is consumed. */
+/* Sets of leaves of variables (consume.h), shared: a set is another one and a leaf, or two others,
+ * so that a long chain of names for one value costs as much as it is long. They become lists where
+ * something was consumed, or may have to be; whether all of a set is alive is kept with it until
+ * something is consumed. */
 #include "frontend/consume/consume.h"
 
 static RefSet *set_new(Co *co, const Ref *one, RefSet *a, RefSet *b)
@@ -54,7 +55,8 @@ static void add_one(Co *co, Refs *to, Ref r, unsigned stamp)
     vec_push(co->tmp, to, r);
 }
 
-/* Each set is gone through once, twice if it is captured by a function and in no other way as well. */
+/* Each set is gone through once, twice if it is captured by a function and in no other way
+ * as well. */
 static void add_set(Co *co, Refs *to, RefSet *s, int first, unsigned stamp, unsigned walk)
 {
     co->todo.n = 0;
@@ -157,7 +159,8 @@ bool al_set_alive(Co *co, RefSet *s)
         } else if (!is_checked(co, t->a) || !is_checked(co, t->b)) {
             vec_push(co->a, &co->todo, ((SetPart){is_checked(co, t->a) ? t->b : t->a, false}));
         } else {
-            t->alive = !(t->one.v && al_is_gone(&t->one)) && (!t->a || t->a->alive) && (!t->b || t->b->alive);
+            t->alive = !(t->one.v && al_is_gone(&t->one)) && (!t->a || t->a->alive) &&
+                       (!t->b || t->b->alive);
             t->checked = co->version;
             co->todo.n--;
         }

@@ -259,8 +259,8 @@ Var *al_make_up(Co *co, VarKind kind, const char *name, Loc loc)
     return v;
 }
 
-/* Whether what the functions in a definition's type make is of an abstract type, other than a parameter of its own: it
- * was not handed that, so it has made it. */
+/* Whether what the functions in a definition's type make is of an abstract type, other than a
+ * parameter of its own: it was not handed that, so it has made it. */
 static bool makes_hidden(const Binding *b, const AType *t, bool unique)
 {
     unique |= t->unique;
@@ -272,13 +272,14 @@ static bool makes_hidden(const Binding *b, const AType *t, bool unique)
     return t->kind == TY_VAR && !unique && !al_binds_type(b, t);
 }
 
-/* A component of the value of a top-level definition. It may be consumed if it is made anew at each use: its elements
- * are of a type that the use decides. */
+/* A component of the value of a top-level definition. It may be consumed if it is made anew at each
+ * use: its elements are of a type that the use decides. */
 static RefSet *global_refs(Co *co, const Binding *b, const AType *t, Ref self)
 {
     const AType *elem = type_elem(t);
     bool made_anew = elem->kind == TY_VAR && al_binds_type(b, elem);
-    bool hidden = t->kind == TY_FUN ? b->hides || makes_hidden(b, t, false) : b->fresh || b->tparams.n;
+    bool hidden =
+        t->kind == TY_FUN ? b->hides || makes_hidden(b, t, false) : b->fresh || b->tparams.n;
     if (hidden && !made_anew)
         return al_set_with(co, (Ref){co->hidden, 0, false}, NULL);
     return t->kind != TY_FUN && !made_anew ? al_set_with(co, self, NULL) : NULL;
@@ -409,8 +410,8 @@ const char *al_describe(Co *co, const Var *v)
 
 /* --- Use and consumption -------------------------------------------------------------------- */
 
-const char al_why_hidden[] =
-    "whoever made it may still know its memory (its type is abstract, or its definition polymorphic)";
+const char al_why_hidden[] = "whoever made it may still know its memory (its type is abstract, or "
+                             "its definition polymorphic)";
 
 bool al_check_alive(Co *co, RefSet *s, Loc loc, const char *name)
 {
@@ -465,7 +466,8 @@ static void consumed_outside(Co *co, const Var *v, Loc loc)
     bool own = kind == FRAME_CONDITION && v->depth == co->frames.n - 1;
     if (own)
         ck_error(co->ck, loc,
-                 "`%s` is consumed by the condition of the loop, but the body is to use it next", name);
+                 "`%s` is consumed by the condition of the loop, but the body is to use it next",
+                 name);
     else if (kind == FRAME_SIZE)
         ck_error(co->ck, loc, "`%s` is consumed in a size, but sizes only look at values", name);
     else if (kind != FRAME_FUNCTION)
@@ -476,7 +478,10 @@ static void consumed_outside(Co *co, const Var *v, Loc loc)
     else
         ck_error(co->ck, loc, "`%s` is consumed in a function, but it is bound outside", name);
     ck_note(co->ck, v->loc, "`%s` is bound here; %suse `copy %s`", name,
-            kind == FRAME_BODY || (kind == FRAME_CONDITION && !own) ? "make it a loop parameter, or " : "", name);
+            kind == FRAME_BODY || (kind == FRAME_CONDITION && !own)
+                ? "make it a loop parameter, or "
+                : "",
+            name);
 }
 
 /* Whether a ref may be consumed here; else says why not. */
@@ -515,8 +520,8 @@ static bool may_consume(Co *co, const Ref *r, Loc loc)
         return false;
     }
     if (v->looped) {
-        ck_error(co->ck, loc, "`%s` is consumed, but the loop declares it as not unique: `%s`", name,
-                 show(co->ck, v->type));
+        ck_error(co->ck, loc, "`%s` is consumed, but the loop declares it as not unique: `%s`",
+                 name, show(co->ck, v->type));
         ck_note(co->ck, v->loc, "write `*%s`, or no type", show(co->ck, v->type));
         return false;
     }

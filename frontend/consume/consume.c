@@ -163,7 +163,8 @@ typedef VEC(Loc) Locs;
 /* Everything that leaf l of a variable in scope aliases is alive, itself included. */
 static bool lives_on(Co *co, const Ref *r)
 {
-    return !al_is_gone(r) && (!r->v->in_scope || al_set_alive(co, r->v->leaves.at[r->leaf].al->refs));
+    return !al_is_gone(r) &&
+           (!r->v->in_scope || al_set_alive(co, r->v->leaves.at[r->leaf].al->refs));
 }
 
 /* What stands for a ref that is dropped though several components have it: they still overlap. */
@@ -214,7 +215,8 @@ static Al *take_over_gone(Co *co, const AType *t, Al *al, Loc loc)
     return al;
 }
 
-/* Takes marks back: what is evaluated next has not seen these since there were `from`. Notes them, to be set again. */
+/* Takes marks back: what is evaluated next has not seen these since there were `from`. Notes them,
+ * to be set again. */
 static void take_back(Co *co, Arena *a, int from, Locs *locs)
 {
     for (int i = from; i < co->marked.n; i++)
@@ -304,7 +306,8 @@ static void eval_letfun(Co *co, AExp *e)
         al_bind_var(co, d->bind, d->bind->type, al, true);
 }
 
-/* Sizes in a type as written, which look at values only: at what they were, if these are consumed. */
+/* Sizes in a type as written, which look at values only: at what they were, if these
+ * are consumed. */
 static void eval_sizes(Co *co, const TypeExp *te)
 {
     if (!te)

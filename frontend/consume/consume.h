@@ -1,16 +1,16 @@
-/* Private to consume.c, consume_loop.c, consume_fun.c, aliases.c and alias_set.c: what is known of values and variables while a
- * definition is checked for consumption. The rules are Futhark's.
+/* Private to consume.c, consume_loop.c, consume_fun.c, aliases.c and alias_set.c: what is known of
+ * values and variables while a definition is checked for consumption. The rules are Futhark's.
  *
- * Every variable has leaves, the components of its type that are not tuples, records or sums. A value is
- * described by a tree of the same shape (Al); each leaf lists the leaves of variables (Ref) that it
- * may share memory with, transitively. Consuming a value marks all of its refs; using a variable
- * any of whose refs is marked is an error.
+ * Every variable has leaves, the components of its type that are not tuples, records or sums. A
+ * value is described by a tree of the same shape (Al); each leaf lists the leaves of variables
+ * (Ref) that it may share memory with, transitively. Consuming a value marks all of its refs; using
+ * a variable any of whose refs is marked is an error.
  *
  * Not only variables of the program are listed: what a call or a loop returns may share memory
  * inside itself, with nothing that has a name. Each such value has a made-up variable that all of
  * its components refer to. So have the components of what branches return that shared what one of
- * these consumed. The variables of a body that has ended stay in the lists: they can be consumed with
- * the value, but nobody can name them.
+ * these consumed. The variables of a body that has ended stay in the lists: they can be consumed
+ * with the value, but nobody can name them.
  *
  * Frames are the bodies of functions and loops around the expression at work. What a frame uses
  * from outside is recorded: a function value shares memory with it. */
@@ -50,8 +50,9 @@ typedef enum {
     VAR_CALL,   /* made up, for the result of a call of `name` */
     VAR_LOOP,   /* for the result of a loop */
     VAR_PARTS,  /* for what components of a value had in common */
-    VAR_HIDDEN, /* the one that stands for what nobody can see: what is of an abstract type may share
-                 * memory inside of itself, or with a definition; so may a polymorphic value */
+    VAR_HIDDEN, /* the one that stands for what nobody can see: what is of an abstract type may
+                 * share memory inside of itself, or with a definition; so may a
+                 * polymorphic value */
 } VarKind;
 
 typedef struct {
@@ -69,16 +70,22 @@ struct Var {
     const AType *type;
     Al *al;
     VEC(VarLeaf) leaves;
-    int depth;     /* number of frames around its binding */
-    bool in_scope; /* VAR_LOCAL: it can be named */
-    bool may;      /* it may be consumed, in its own frame */
-    bool elem;     /* an element of the array that a loop goes over */
-    bool looped;  /* a loop's variable with a declared type */
+    int depth;             /* number of frames around its binding */
+    bool in_scope;         /* VAR_LOCAL: it can be named */
+    bool may;              /* it may be consumed, in its own frame */
+    bool elem;             /* an element of the array that a loop goes over */
+    bool looped;           /* a loop's variable with a declared type */
     const Binding *global; /* VAR_GLOBAL: the definition */
-    int first_part; /* of a variable of the loop that has just been left: the number of its first component, from 1; else 0 */
+    int first_part; /* of a variable of the loop that has just been left: the number of its first
+                       component, from 1; else 0 */
 };
 
-typedef enum { FRAME_FUNCTION, FRAME_BODY /* of a loop */, FRAME_CONDITION /* of `while` */, FRAME_SIZE } FrameKind;
+typedef enum {
+    FRAME_FUNCTION,
+    FRAME_BODY /* of a loop */,
+    FRAME_CONDITION /* of `while` */,
+    FRAME_SIZE
+} FrameKind;
 typedef struct {
     FrameKind kind;
     RefSet *used; /* from outside */

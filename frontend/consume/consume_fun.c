@@ -65,7 +65,8 @@ static void check_unique_result(Co *co, const AType *t, Al *al, Loc loc)
             return;
         }
         if (u.hidden) {
-            ck_error(co->ck, loc, "the result is declared unique, but %s; use `copy`", al_why_hidden);
+            ck_error(co->ck, loc, "the result is declared unique, but %s; use `copy`",
+                     al_why_hidden);
             return;
         }
     }
@@ -209,7 +210,8 @@ Al *co_def(Co *co, Def *d)
     }
     if (!d->local && !d->params.n && co->consumptions > consumptions && ty_has_fun(d->ret_type))
         ck_error(co->ck, d->body->loc,
-                 "`%s` is or holds a function, so nothing may be consumed to make it: each use would consume that again",
+                 "`%s` is or holds a function, so nothing may be consumed to make it: each use "
+                 "would consume that again",
                  d->name);
     al_unscope(co, scope);
     if (value)
@@ -353,8 +355,9 @@ static int times_mentioned(const AType *t, const Binding *var)
     return al_is_product(t) ? n : mentions(t, var);
 }
 
-/* Whether the parameter has the type variable only as what functions of one argument, which they do not consume,
- * return, and the argument of type `have` has functions there that return what is fresh. */
+/* Whether the parameter has the type variable only as what functions of one argument, which they do
+ * not consume, return, and the argument of type `have` has functions there that return what is
+ * fresh. */
 static bool only_made_fresh(const AType *param, const AType *have, const Binding *var)
 {
     if (!mentions(param, var))
@@ -382,7 +385,8 @@ static AType *fresh_by_type(Co *co, const AExp *e, const AType *whole, const ATy
     if (al_is_product(generic) && t->kind == generic->kind) {
         c.elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++)
-            vec_push(co->a, &c.elems, fresh_by_type(co, e, whole, generic->elems.at[i], t->elems.at[i]));
+            vec_push(co->a, &c.elems,
+                     fresh_by_type(co, e, whole, generic->elems.at[i], t->elems.at[i]));
     } else if (al_binds_type(fn, generic) && times_mentioned(whole, generic->var) == 1) {
         const AType *from = fn->type;
         bool fresh = true;
@@ -414,7 +418,8 @@ static bool may_have(const Binding *fn, const AType *t, const Bindings *has)
     return all || shows_function(t);
 }
 
-/* Adds to `has` the type parameters of fn that there are values of when it has an argument of this type. */
+/* Adds to `has` the type parameters of fn that there are values of when it has an argument of this
+ * type. */
 static void add_had(Co *co, const Binding *fn, const AType *param, Bindings *has)
 {
     while (param->kind == TY_FUN && may_have(fn, param->fun.param, has))
@@ -424,8 +429,8 @@ static void add_had(Co *co, const Binding *fn, const AType *param, Bindings *has
             vec_push(co->a, has, fn->tparams.at[i]);
 }
 
-/* Whether fn can have made a value of that type parameter with its first n arguments: if it has no more of them, each
- * call may return that value. */
+/* Whether fn can have made a value of that type parameter with its first n arguments: if it has no
+ * more of them, each call may return that value. */
 static bool made_before(Co *co, const Binding *fn, int n, Binding *var)
 {
     Bindings has = {0};
@@ -466,7 +471,8 @@ static bool is_taken(const Leaf *l)
     return l->unique && (l->t->kind == TY_ARRAY || l->t->kind == TY_VAR);
 }
 
-/* Whether no component of an argument that is consumed overlaps with another; reports if one does. Those that are not may. */
+/* Whether no component of an argument that is consumed overlaps with another; reports if one does.
+ * Those that are not may. */
 static bool check_separate(Co *co, const AType *t, Al *al, Loc loc)
 {
     Leaves ls = {0};
@@ -488,8 +494,9 @@ static bool check_separate(Co *co, const AType *t, Al *al, Loc loc)
 typedef struct {
     Al *al;
     RefSet *refs;
-    RefSet *taken, *kept; /* what the function consumes of it, what the result may share memory with */
-    int marked;       /* how much was consumed when it had been evaluated */
+    RefSet *taken,
+        *kept;  /* what the function consumes of it, what the result may share memory with */
+    int marked; /* how much was consumed when it had been evaluated */
 } Arg;
 
 static void split_arg(Co *co, const AExp *e, const AType *param, Arg *x)
@@ -501,11 +508,12 @@ static void split_arg(Co *co, const AExp *e, const AType *param, Arg *x)
         if (have.n == want.n && is_taken(&want.at[i]))
             x->taken = al_set_union(co, x->taken, al_all(co, have.at[i].al));
         else
-            x->kept = al_set_union(co, x->kept, al_all(co, co_derived(co, have.at[i].t, have.at[i].al)));
+            x->kept =
+                al_set_union(co, x->kept, al_all(co, co_derived(co, have.at[i].t, have.at[i].al)));
 }
 
-/* Consumes what is taken of argument number k. The function, and the other arguments, must not share
- * memory with it. False after an error. */
+/* Consumes what is taken of argument number k. The function, and the other arguments, must not
+ * share memory with it. False after an error. */
 static bool consume_arg(Co *co, const AExp *e, const AType *param, const Arg *args, int n, int k,
                         RefSet *fn)
 {
@@ -567,11 +575,12 @@ static void check_piped(Co *co, const AExp *e, const Arg *args)
 /* An operator section keeps its operand, as a lambda would. */
 static void section_consumes(Co *co, const AExp *operand)
 {
-    ck_error(co->ck, operand->loc, "each application of this section would consume this; write a lambda");
+    ck_error(co->ck, operand->loc,
+             "each application of this section would consume this; write a lambda");
 }
 
-/* Functions evaluate their last argument first and the function last, operators their left operand first. All are
- * needed until the call, and only that consumes. */
+/* Functions evaluate their last argument first and the function last, operators their left operand
+ * first. All are needed until the call, and only that consumes. */
 Al *co_app(Co *co, AExp *e)
 {
     int n = e->app.args.n;
@@ -605,8 +614,9 @@ Al *co_app(Co *co, AExp *e)
         return ty_has_fun(res) ? result_al(co, res, false, kept) : al_none(co);
     const char *name = e->app.fn->kind == AE_VAR ? e->app.fn->var.name : NULL;
     if (al_is_product(res)) /* its components may share memory */
-        kept = al_set_union(co, kept,
-                            al_set_with(co, (Ref){al_make_up(co, VAR_CALL, name, e->loc), 0, false}, NULL));
+        kept = al_set_union(
+            co, kept,
+            al_set_with(co, (Ref){al_make_up(co, VAR_CALL, name, e->loc), 0, false}, NULL));
     return result_al(co, res, false, kept);
 }
 

@@ -1,5 +1,5 @@
-/* Consumption: loops (consume.h). What a body consumes of the loop's variables, and what it returns for them, decides
- * which initial values the loop consumes. */
+/* Consumption: loops (consume.h). What a body consumes of the loop's variables, and what it returns
+ * for them, decides which initial values the loop consumes. */
 #include "frontend/consume/consume.h"
 
 /* A variable of the loop's pattern, and what the body returns for it. */
@@ -82,8 +82,8 @@ static void spread_consumption(LoopVars *vs)
     }
 }
 
-/* What the body returns for a variable that is consumed, or declared so, is nobody else's: from inside, and no other
- * variable's next value. */
+/* What the body returns for a variable that is consumed, or declared so, is nobody else's: from
+ * inside, and no other variable's next value. */
 static void check_next(Co *co, const LoopVars *vs, Loc loc)
 {
     Refs consumed = {0}, observed = {0};
@@ -93,7 +93,9 @@ static void check_next(Co *co, const LoopVars *vs, Loc loc)
         for (int j = 0; takes && j < lv->next.n; j++) {
             const Var *v = lv->next.at[j].v;
             if (v->kind == VAR_HIDDEN) {
-                ck_error(co->ck, loc, "the next iteration would consume what the loop body returns for `%s`, but %s; use `copy`",
+                ck_error(co->ck, loc,
+                         "the next iteration would consume what the loop body returns for `%s`, "
+                         "but %s; use `copy`",
                          lv->v->name, al_why_hidden);
                 return;
             }
@@ -178,7 +180,8 @@ static bool is_consumed(const Part *p)
     return p->var && p->var->consumed;
 }
 
-/* Consumes the initial values of variables that are: nothing else of the initial value may share memory with them. */
+/* Consumes the initial values of variables that are: nothing else of the initial value may share
+ * memory with them. */
 static void consume_init(Co *co, const AType *t, Al *init, const Parts *ps, Loc loc)
 {
     Leaves ls = {0};
@@ -197,15 +200,16 @@ static void consume_init(Co *co, const AType *t, Al *init, const Parts *ps, Loc 
         const Ref *r = is_consumed(&ps->at[i]) ? al_in_others(&ls.at[i]) : NULL;
         if (!r)
             continue;
-        ck_error(co->ck, loc, "the loop consumes a part of this, but parts of it may share memory%s; use `copy`",
+        ck_error(co->ck, loc,
+                 "the loop consumes a part of this, but parts of it may share memory%s; use `copy`",
                  r->v->kind <= VAR_GLOBAL ? arena_printf(co->a, " (of `%s`)", r->v->name) : "");
         return;
     }
     al_consume(co, &taken, loc);
 }
 
-/* What component i may be: a turn may make it of other variables, so what these were or became. seen[k] is `round` if k
- * is one of those. */
+/* What component i may be: a turn may make it of other variables, so what these were or became.
+ * seen[k] is `round` if k is one of those. */
 static void add_reached(Co *co, const Parts *ps, int i, int *seen, int round, RefSet **to)
 {
     if (seen[i] == round)
@@ -218,8 +222,8 @@ static void add_reached(Co *co, const Parts *ps, int i, int *seen, int round, Re
             add_reached(co, ps, rs->at[j].v->first_part - 1 + rs->at[j].leaf, seen, round, to);
 }
 
-/* What the result aliases: what the body returned; of what is not consumed, the initial value and other parts of the
- * result too. No set made before `first` has the loop's variables. */
+/* What the result aliases: what the body returned; of what is not consumed, the initial value and
+ * other parts of the result too. No set made before `first` has the loop's variables. */
 static Al *loop_result(Co *co, const AType *t, Al *body, Parts *ps, int first, Ref made)
 {
     Leaves ls = {0};
@@ -258,7 +262,8 @@ static void check_needed(Co *co, RefSet *needed, const char *how, Loc loc)
         }
 }
 
-/* The initial value comes first, then what the loop goes over; but only the body tells what is consumed of it. */
+/* The initial value comes first, then what the loop goes over; but only the body tells what is
+ * consumed of it. */
 Al *co_loop(Co *co, AExp *e)
 {
     const Pat *p = e->loop.pat;

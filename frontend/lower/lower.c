@@ -345,7 +345,8 @@ Prog *fe_lower(Ctx *cx, const Ast *ast)
     for (int i = 0; i < ast->entries.n; i++)
         ext_collect_names(&names, &ast->entries.at[i]);
     for (int i = 0; i < ast->entries.n; i++) {
-        Low L = {.cx = cx, .ast = ast, .ext_names = &ext_names, .tmp = intern("t"), .consts = consts};
+        Low L = {
+            .cx = cx, .ast = ast, .ext_names = &ext_names, .tmp = intern("t"), .consts = consts};
         if (!setjmp(L.abandon))
             vec_push(cx->perm, &p->entries, lower_entry(&L, &ast->entries.at[i]));
         for (int k = 0; k < L.met.n; k++)

@@ -97,7 +97,8 @@ static Val *lower_zip(Low *L, const Call *c)
 static Val *take_rows(Low *L, Loc loc, Val *v, Atom k)
 {
     Atom args[3] = {atom_i64(0), k, length_of(L, loc, v)};
-    k = checked_size(L, loc, k, stop_text[STOP_SLICE], args, 3); /* the slice's bounds are checked */
+    k = checked_size(L, loc, k, stop_text[STOP_SLICE], args,
+                     3); /* the slice's bounds are checked */
     return slice_rows(L, loc, v, atom_i64(0), k, atom_i64(1), false);
 }
 
@@ -288,13 +289,15 @@ static Val *lower_unflatten(Low *L, const Call *c, int n)
     if (found < n - 1) {
         low_limit(L, loc, "the sizes of this unflatten cannot be determined here");
     }
-    static const Stop texts[] = {[2] = STOP_UNFLATTEN, [3] = STOP_UNFLATTEN_3D, [4] = STOP_UNFLATTEN_4D};
+    static const Stop texts[] = {
+        [2] = STOP_UNFLATTEN, [3] = STOP_UNFLATTEN_3D, [4] = STOP_UNFLATTEN_4D};
     const char *text = stop_text[texts[n]];
     Atom args[5] = {total};
     memcpy(args + 1, dims, sizeof *dims * (size_t)n);
     for (int d = 0; d < n; d++)
         if (known[d]) {
-            dims[d] = found == n ? count_saying(L, loc, dims[d], text, args, n + 1) : count_arg(L, loc, dims[d]);
+            dims[d] = found == n ? count_saying(L, loc, dims[d], text, args, n + 1)
+                                 : count_arg(L, loc, dims[d]);
             product = size_product(L, loc, product, dims[d]);
         }
     for (int d = 0; d < n && found < n; d++) {

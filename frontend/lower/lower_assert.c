@@ -1,7 +1,8 @@
-/* Assertions of the program. As in Futhark, one whose value nobody uses is dropped, wherever the functions are in which it
- * is written: a value that is asserted has names of its own (its leaves: guarded), and when an entry is lowered,
- * a walk from its results back finds which of these are used. That is decided here, once, before any pass, so that the
- * interpreter and compiled programs agree; and nothing may be taken to be known because of an assertion before. */
+/* Assertions of the program. As in Futhark, one whose value nobody uses is dropped, wherever the
+ * functions are in which it is written: a value that is asserted has names of its own (its leaves:
+ * guarded), and when an entry is lowered, a walk from its results back finds which of these are
+ * used. That is decided here, once, before any pass, so that the interpreter and compiled programs
+ * agree; and nothing may be taken to be known because of an assertion before. */
 #include "frontend/lower/lower_int.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@ static Exp *assertion_of(Low *L, const AExp *e, Atom ok)
     Out o = {0}, text = {0};
     fe_print_argument(&text, e->assertion.test);
     out_puts(&o, stop_text[STOP_ASSERTION]);
-    for (const char *p = text.text ? text.text : ""; *p; p++) { /* on one line: the place is on the next one */
+    for (const char *p = text.text ? text.text : ""; *p;
+         p++) { /* on one line: the place is on the next one */
         out_putn(&o, *p == '\n' ? " " : p, 1);
         if (*p == '%')
             out_putn(&o, p, 1);
@@ -96,7 +98,8 @@ static bool is_assertion(const Exp *e)
     return e->kind == E_ASSERT;
 }
 
-/* Goes through the code inside of e, of whose results these are used; whether an assertion stays there. */
+/* Goes through the code inside of e, of whose results these are used; whether an assertion stays
+ * there. */
 static bool walk_inside(Walk *w, Exp *e, const bool *used, bool any)
 {
     if (e->kind == E_IF)
@@ -147,7 +150,8 @@ static bool is_dropped(const Walk *w, const Exp *e)
     return e->kind == E_ASSERT && ptrset_has(w->L->droppable, e) && !ptrset_has(w->kept, e);
 }
 
-/* From the results that are used (NULL: all) back: what they are made of; takes assertions out that are not needed. */
+/* From the results that are used (NULL: all) back: what they are made of; takes assertions out that
+ * are not needed. */
 static bool walk_body(Walk *w, Body *b, const bool *used)
 {
     Stms kept = {0};

@@ -251,8 +251,8 @@ static bool says_sizes(const TypeExp *te)
     return says;
 }
 
-/* Parameters that are sizes of the result cannot be negative: asserted at the end, where nothing before has, so that
- * what is said is what happened first. */
+/* Parameters that are sizes of the result cannot be negative: asserted at the end, where nothing
+ * before has, so that what is said is what happened first. */
 static void check_result_sizes(Low *L, const Def *def, const Vals *args, const AType *at)
 {
     at = type_deref(at);

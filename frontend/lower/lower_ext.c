@@ -99,7 +99,9 @@ static void put_applied(Out *o, const TypeExp *te)
 /* The name of part i of a record or sum; NULL: of a tuple. */
 static const char *part_name(const TypeExp *te, int i)
 {
-    return te->kind == TE_SUM ? te->args.at[i]->name : te->kind == TE_RECORD ? te->names.at[i] : NULL;
+    return te->kind == TE_SUM      ? te->args.at[i]->name
+           : te->kind == TE_RECORD ? te->names.at[i]
+                                   : NULL;
 }
 
 /* Which part comes next by name, behind part `last` (-1: the first). Names are different. */
@@ -207,8 +209,9 @@ static const TypeExp *declared(const Low *L, const TypeDecl *d)
 static const char *doc_of(const TypeExp *te)
 {
     te = root(te);
-    return te && te->kind == TE_NAME && te->bind && te->bind->kind == BIND_TYPE && te->bind->tdecl ? te->bind->tdecl->doc
-                                                                                                : NULL;
+    return te && te->kind == TE_NAME && te->bind && te->bind->kind == BIND_TYPE && te->bind->tdecl
+               ? te->bind->tdecl->doc
+               : NULL;
 }
 
 /* The type as this kind of it, or NULL. Further abbreviations of abbreviations have no arguments.

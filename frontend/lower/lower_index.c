@@ -132,9 +132,11 @@ static DimIndex const_slice(Low *L, Loc loc, const Cut *c, const Said *said)
     bool up = s > 0, one = s == 1 || s == -1;
     Atom span = up ? emit_op(L, loc, OP_SUB, c->j, c->i) : c->w;
     if (!up && (d->i || d->j))
-        span = d->j ? emit_op(L, loc, OP_SUB, c->i, c->j) : emit_op(L, loc, OP_ADD, c->i, atom_i64(1));
+        span =
+            d->j ? emit_op(L, loc, OP_SUB, c->i, c->j) : emit_op(L, loc, OP_ADD, c->i, atom_i64(1));
     if (!atom_eq(span, c->w)) /* the distance is rounded: none that wrapped around may pass */
-        span = (one ? checked_size : bounded_size)(L, loc, span, said->text, said->args.at, said->args.n);
+        span = (one ? checked_size : bounded_size)(L, loc, span, said->text, said->args.at,
+                                                   said->args.n);
     Atom n = ceil_div(L, loc, span, up ? s : -s);
     know_nonneg(L, n);
     return (DimIndex){true, c->i, n, c->s};
@@ -148,7 +150,8 @@ static DimIndex var_slice(Low *L, Loc loc, const Cut *c, const Said *said)
     /* j on the wrong side of i must not pass as an empty slice after rounding. */
     if (!atom_eq(size, c->w))
         bounded_size(L, loc, size, said->text, said->args.at, said->args.n);
-    Atom s = emit_op(L, loc, OP_MAX, emit_op(L, loc, OP_MIN, c->s, atom_i64(most_stride)), atom_i64(-most_stride));
+    Atom s = emit_op(L, loc, OP_MAX, emit_op(L, loc, OP_MIN, c->s, atom_i64(most_stride)),
+                     atom_i64(-most_stride));
     Atom round = emit_op(L, loc, OP_SUB, emit_op(L, loc, OP_ADD, span, s), sgn);
     Atom n = emit_op(L, loc, OP_QUOT, round, s);
     know_nonneg(L, n);
@@ -356,7 +359,8 @@ static Atom count_steps(Low *L, const Ends *r, Atom span, Atom size)
     enum { SMALL = 1 << 12 };
     if (!size.var && size.c.i > 0 && size.c.i < SMALL) { /* known to the prover of bounds */
         if (!L->unsafe)
-            assert_that(L, loc, within(L, loc, span, MAX_SIZE * size.c.i - 1), numbers_too_large, args, 2);
+            assert_that(L, loc, within(L, loc, span, MAX_SIZE * size.c.i - 1), numbers_too_large,
+                        args, 2);
         if (r->kind == RANGE_TO)
             span = emit_op(L, loc, OP_ADD, span, atom_i64(1));
         return ceil_div(L, loc, span, size.c.i);
@@ -452,7 +456,8 @@ static Atom emit_literal(Low *L, Loc loc, Type elem, Atoms elems)
 Val *lower_hole(Low *L, Env *env, const AExp *e)
 {
     Loc loc = low_loc(L, e->loc);
-    const char *text = arena_printf(L->cx->perm, "%s%s", stop_text[STOP_HOLE], type_str(L->cx->perm, e->type));
+    const char *text =
+        arena_printf(L->cx->perm, "%s%s", stop_text[STOP_HOLE], type_str(L->cx->perm, e->type));
     assert_that(L, loc, atom_bool(false), text, NULL, 0);
     return index_row(L, loc, empty_array(L, env, e->type, loc), atom_i64(0), true);
 }

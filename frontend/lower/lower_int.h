@@ -28,8 +28,8 @@ typedef VEC(Val *) Vals;
 typedef enum { V_ATOM, V_TUPLE, V_FUN } ValKind;
 struct Val {
     ValKind kind;
-    Atom atom;  /* V_ATOM: scalar or array */
-    Vals elems; /* V_TUPLE: components in order */
+    Atom atom;            /* V_ATOM: scalar or array */
+    Vals elems;           /* V_TUPLE: components in order */
     const SumLayout *sum; /* V_TUPLE: of a sum (lower_sum.c), else NULL */
     Fun *fun;             /* V_FUN */
 };
@@ -73,7 +73,7 @@ struct Env {
     int drop;
     const AType *type; /* of a type parameter that no value shows; in type_env */
     const Env *type_env;
-    const Fun *call;   /* bind NULL: of which definition the body is, and at which types it is used */
+    const Fun *call; /* bind NULL: of which definition the body is, and at which types it is used */
     Env *next;
 };
 
@@ -101,7 +101,8 @@ struct Scope {
     VEC(SizeMet) met;
 };
 
-/* A type of the interface: its name with the parts of records and sums sorted, and the one it has. */
+/* A type of the interface: its name with the parts of records and sums sorted, and the one
+ * it has. */
 typedef struct {
     const char *sorted, *name;
 } ExtName;
@@ -111,19 +112,20 @@ typedef struct {
     Ctx *cx;
     const Ast *ast;
     UserParams *user_params; /* of the entry */
-    ExtNames *ext_names; /* that entries write */
-    Scope *sc, *root; /* where statements go; the entry's body */
-    Val **consts;     /* by uid: top-level values met in this entry, */
-    VEC(int) met;     /* these uids */
-    unsigned attrs;   /* of the expression around, for the SOACs directly inside */
-    bool unsafe;      /* inside #[unsafe] */
-    Loc site;         /* in library code: the call in the user's program */
-    const char *tmp;  /* the base name of what has no better one */
-    int n_varying;    /* sizes of type variables' values made up so far */
-    int n_calls;      /* of functions of the program, up to MAX_CALLS: they are inlined */
-    VarMap *guards;   /* the names of values that are asserted: the assertion of each; NULL: none yet */
+    ExtNames *ext_names;     /* that entries write */
+    Scope *sc, *root;        /* where statements go; the entry's body */
+    Val **consts;            /* by uid: top-level values met in this entry, */
+    VEC(int) met;            /* these uids */
+    unsigned attrs;          /* of the expression around, for the SOACs directly inside */
+    bool unsafe;             /* inside #[unsafe] */
+    Loc site;                /* in library code: the call in the user's program */
+    const char *tmp;         /* the base name of what has no better one */
+    int n_varying;           /* sizes of type variables' values made up so far */
+    int n_calls;             /* of functions of the program, up to MAX_CALLS: they are inlined */
+    VarMap
+        *guards; /* the names of values that are asserted: the assertion of each; NULL: none yet */
     PtrSet *droppable; /* assertions that go if none of their names is used */
-    jmp_buf abandon;  /* after a limitation was reported */
+    jmp_buf abandon;   /* after a limitation was reported */
 } Low;
 
 /* An application of a builtin. */
@@ -161,7 +163,7 @@ Atom val_scalar(const Val *v, Loc loc); /* the atom of a V_ATOM */
 Loc low_loc(const Low *L, Loc loc);
 
 Env *env_add(Low *L, Env *env, const Binding *b, Val *v);
-Env *env_enter(Low *L, Env *env); /* for the body of a function */
+Env *env_enter(Low *L, Env *env);                      /* for the body of a function */
 const Env *env_find(const Env *env, const Binding *b); /* NULL if unbound */
 
 Scope *scope_push(Low *L);
@@ -263,7 +265,8 @@ ExtParam ext_param(Low *L, const EntryParam *p);
 /* Notes the names that the entry writes, before any is asked for. */
 void ext_collect_names(Low *L, const EntryPoint *p);
 ExtType ext_type_of(Low *L, const AType *at); /* of a type without parameters */
-/* Adds the leaves of v, which is of the type, that such a type covers: all but those for () outside of arrays. */
+/* Adds the leaves of v, which is of the type, that such a type covers: all but those for () outside
+ * of arrays. */
 void ext_leaves(Low *L, const AType *at, const Val *v, Atoms *out);
 
 /* --- lower_trace.c --- */

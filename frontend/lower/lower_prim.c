@@ -136,8 +136,8 @@ Atom neutral(PrimType t, PrimOp op)
     }
 }
 
-/* Of a type of floats, as IEEE 754 has them: what 1 lacks to the next larger number, the greatest power of 2. The least one
- * that is normal is 2 divided by the latter. */
+/* Of a type of floats, as IEEE 754 has them: what 1 lacks to the next larger number, the greatest
+ * power of 2. The least one that is normal is 2 divided by the latter. */
 static double epsilon(PrimType t)
 {
     double e = 1;
@@ -221,7 +221,8 @@ static PrimType signed_of(PrimType t)
     return prim_is_signed(t) ? t : prim_like(PK_SIGNED, t);
 }
 
-/* A shift right of the same bits as another type; a place that is none is none of that type either. */
+/* A shift right of the same bits as another type; a place that is none is none of that
+ * type either. */
 static Atom shift_as(Low *L, const Call *c, PrimType as)
 {
     Atom a = val_scalar(c->arg[0], c->loc), b = val_scalar(c->arg[1], c->loc);

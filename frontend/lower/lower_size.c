@@ -209,8 +209,8 @@ Atom count_arg(Low *L, Loc loc, Atom n)
 Atom size_sum(Low *L, Loc loc, Atom n, Atom m)
 {
     Atom args[2] = {n, m};
-    return bounded_size(L, loc, emit_op(L, loc, OP_ADD, n, m),
-                        stop_text[STOP_SUM_TOO_LARGE], args, 2);
+    return bounded_size(L, loc, emit_op(L, loc, OP_ADD, n, m), stop_text[STOP_SUM_TOO_LARGE], args,
+                        2);
 }
 
 Atom size_product(Low *L, Loc loc, Atom n, Atom m)
@@ -235,7 +235,8 @@ static void assert_fits(Low *L, Loc loc, Type t, int d, const Atom *dims, int n)
         args[i] = t.dims[i];
         args[t.rank + i] = i < n ? dims[i] : t.dims[i];
     }
-    assert_eq(L, loc, t.dims[d], dims[d], text ? text : stop_text[STOP_SIZES], args, text ? 2 * t.rank : 2);
+    assert_eq(L, loc, t.dims[d], dims[d], text ? text : stop_text[STOP_SIZES], args,
+              text ? 2 * t.rank : 2);
 }
 
 Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n)

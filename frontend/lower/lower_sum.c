@@ -233,8 +233,7 @@ static Val *blank(const Blank *b, const AType *at, Atoms dims)
     Low *L = b->L;
     at = type_deref(at);
     switch (at->kind) {
-    case TY_SCALAR:
-        return val_atom(L, blank_leaf(b, (Type){at->scalar, dims.n, dims.at}));
+    case TY_SCALAR: return val_atom(L, blank_leaf(b, (Type){at->scalar, dims.n, dims.at}));
     case TY_ARRAY: {
         Atoms more = {0};
         vec_append(L->cx->perm, &more, &dims);

@@ -1,5 +1,6 @@
-/* #[trace] e: the value of e is printed, with the structure of its type. In a polymorphic function that is found out from the uses
- * around: a value by itself knows neither fields nor constructors. */
+/* #[trace] e: the value of e is printed, with the structure of its type. In a polymorphic function
+ * that is found out from the uses around: a value by itself knows neither fields
+ * nor constructors. */
 #include "frontend/lower/lower_int.h"
 
 /* What the variable is where a type that has it is used as `use`; NULL: that does not say. */
@@ -18,7 +19,8 @@ static const AType *use_of(const AType *scheme, const AType *use, const Binding 
         found = use_of(scheme->fun.param, use->fun.param, var);
         return found ? found : use_of(scheme->fun.result, use->fun.result, var);
     }
-    for (int i = 0; type_is_composite(scheme) && i < scheme->elems.n && i < use->elems.n && !found; i++)
+    for (int i = 0; type_is_composite(scheme) && i < scheme->elems.n && i < use->elems.n && !found;
+         i++)
         found = use_of(scheme->elems.at[i], use->elems.at[i], var);
     return found;
 }

@@ -204,7 +204,8 @@ AExp *mk_index(ParseCtx *c, AExp *arr, ADimIndices dims, Loc loc)
         parse_error(c, loc, "an index needs at least one dimension");
     if (arr->kind == AE_INDEX && !arr->parens) {
         const char *a = arr->index.e->kind == AE_VAR ? arr->index.e->var.name : "a";
-        parse_error(c, loc, "an index does not follow another: write `%s[i, j]`, or `(%s[i])[j]`", a, a);
+        parse_error(c, loc, "an index does not follow another: write `%s[i, j]`, or `(%s[i])[j]`",
+                    a, a);
     }
     e->index.e = arr;
     e->index.dims = dims;

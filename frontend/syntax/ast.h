@@ -67,13 +67,15 @@ typedef enum {
     SZ_META,    /* inference variable; none left after checking */
 } SizeKind;
 
-/* What is known of an operation or expression: chains of them are long, and gone through again and again. */
+/* What is known of an operation or expression: chains of them are long, and gone through again and
+ * again. */
 typedef struct {
     int parts;     /* at most INT_MAX / 2 */
     bool is_value; /* a constant, which is `value` */
     int64_t value;
     bool many;     /* `leaves` is empty: there are too many of them */
-    bool open;     /* some leaves are SZ_META: what is known is so while nothing decides them; or an SZ_EXP is not finished */
+    bool open;     /* some leaves are SZ_META: what is known is so while nothing decides them; or an
+                      SZ_EXP is not finished */
     bool exps;     /* there is an SZ_EXP in it */
     ASizes leaves; /* all but constants, each once; shared with operands */
 } SizeFacts;
@@ -94,13 +96,14 @@ struct Size {
     bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
                      * that it is given to; SZ_META: becomes one if nothing decides it */
     bool wrong;     /* SZ_UNKNOWN: of something that is wrong, as TY_ERROR is a type */
-    bool any;       /* SZ_UNKNOWN: in what a type variable stands for to which a function's result belongs: whatever size
-                     * a value of that type has */
+    bool any;       /* SZ_UNKNOWN: in what a type variable stands for to which a function's result
+                     * belongs: whatever size       a value of that type has */
     bool idle;      /* SZ_META: of what a constructor does not hold */
-    bool by_use;    /* SZ_META: a size parameter of a function that is used, which may be the result's alone */
-    bool turns;     /* SZ_META: of a loop whose body is at work, which may change it at each turn */
-    Size *ref;      /* SZ_META: what it stands for, or NULL */
-    Loc loc;        /* where it was written or arose, for messages */
+    bool by_use; /* SZ_META: a size parameter of a function that is used, which may be the result's
+                    alone */
+    bool turns;  /* SZ_META: of a loop whose body is at work, which may change it at each turn */
+    Size *ref;   /* SZ_META: what it stands for, or NULL */
+    Loc loc;     /* where it was written or arose, for messages */
 };
 
 typedef enum {
@@ -167,7 +170,8 @@ Size *size_deref(const Size *s);
 /* As Futhark prints it: `[n][4]f32`, `(i32, *[m]bool)`, `{x: f32, y: f32}`, `(n: i64) -> [n]i64`.
  * In the permanent arena of `a`. */
 const char *type_str(Arena *a, const AType *t);
-/* What sizes that have no name are called where they are parts of others: `[k1 + 1]`, then everywhere. */
+/* What sizes that have no name are called where they are parts of others: `[k1 + 1]`, then
+ * everywhere. */
 typedef struct {
     int id; /* of which size */
     const char *name;
@@ -176,8 +180,9 @@ typedef struct {
 typedef struct {
     SizeName *at;
     int n, cap;
-    int last; /* number */
-    bool (*bound)(void *env, const char *name); /* whether the program has the name for something else; NULL: it has none */
+    int last;                                   /* number */
+    bool (*bound)(void *env, const char *name); /* whether the program has the name for something
+                                                   else; NULL: it has none */
     void *env;
 } SizeNames;
 /* The same with the names that sizes have in other texts, and further ones. */
@@ -186,7 +191,8 @@ const char *size_str_with(Arena *a, const Size *s, SizeNames *names);
 /* Expressions that sizes may hold, and their parts in order. */
 bool size_exp_form(const AExp *e);
 AExps size_exp_parts(Arena *a, const AExp *e);
-/* Without what changes nothing of its value: types that it is said to have, assertions, attributes. */
+/* Without what changes nothing of its value: types that it is said to have,
+ * assertions, attributes. */
 const AExp *size_exp_essence(const AExp *e);
 /* Number of dimensions (0 for anything but arrays), and the type below them. */
 int type_rank(const AType *t);
@@ -244,16 +250,16 @@ struct Binding {
                        * anonymous and inferred ones included */
     Def *def;         /* BIND_DEF */
     BuiltinId builtin;
-    PrimType scalar;          /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
+    PrimType scalar;        /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
     TypeClass cls;          /* BIND_TYPE_PARAM, abstract BIND_TYPE */
     struct TypeDecl *tdecl; /* BIND_TYPE */
     struct Binding *stands; /* a value seen as of a module type: that of the module at hand */
-    bool by_default;        /* BIND_DEF: nothing but a default made the numbers in its type i32 or f64 */
-    bool fresh;             /* a value of an abstract type: each use has a copy of its own, since
-                             * nobody outside can say whether it shares memory */
-    bool hides;             /* BIND_DEF: what it returns may share memory that nobody outside can see */
-    Module *module;         /* BIND_MODULE */
-    struct ModSig *sig;     /* BIND_MODTYPE */
+    bool by_default; /* BIND_DEF: nothing but a default made the numbers in its type i32 or f64 */
+    bool fresh;      /* a value of an abstract type: each use has a copy of its own, since
+                      * nobody outside can say whether it shares memory */
+    bool hides;      /* BIND_DEF: what it returns may share memory that nobody outside can see */
+    Module *module;  /* BIND_MODULE */
+    struct ModSig *sig; /* BIND_MODTYPE */
 };
 
 /* --- Attributes ----------------------------------------------------------------------------- */
@@ -302,7 +308,8 @@ struct TypeExp {
     NameLocs sizes;
     AExp *dim;
     TypeExp *elem, *param;
-    Binding *bind; /* [check] TE_NAME: what it names, NULL for a scalar; TE_FUN: the named parameter */
+    Binding
+        *bind; /* [check] TE_NAME: what it names, NULL for a scalar; TE_FUN: the named parameter */
 };
 
 /* --- Patterns ------------------------------------------------------------------------------- */
@@ -335,31 +342,31 @@ struct Pat {
 /* --- Expressions ---------------------------------------------------------------------------- */
 
 typedef enum {
-    AE_LIT,       /* lit: scalar constant; its scalar is in `type` */
-    AE_HOLE,      /* ???: what is still to be written */
-    AE_VAR,       /* var */
-    AE_TUPLE,     /* seq.elems; () is the empty tuple */
-    AE_RECORD,    /* seq.elems, seq.names in the order written; `type` has them sorted */
-    AE_ARRAY,     /* seq.elems: array literal */
-    AE_STRING,    /* seq.elems: a string literal, an array of u8 literals */
-    AE_RANGE,     /* range */
-    AE_APP,       /* app */
-    AE_OPSECT,    /* opsect: (op e), a function of the left operand: \x -> x op e */
-    AE_PATHSECT,  /* update.path: (.a[i].b) */
-    AE_LAMBDA,    /* lambda */
-    AE_PROJ,      /* proj: e.field */
-    AE_INDEX,     /* index: e[i, a:b:c] */
-    AE_UPDATE,    /* update: e with a[i].b = v; also `let a[i] = v in` (as a let of a) */
-    AE_IF,        /* cond */
-    AE_LET,       /* let */
-    AE_LETFUN,    /* letfun: let f x = ... in ... */
-    AE_LOOP,      /* loop */
-    AE_ASCRIBE,   /* ascribe: e : t */
-    AE_COERCE,    /* ascribe: e :> t */
-    AE_ASSERT,    /* assert: assert cond e */
-    AE_ATTR,      /* attr: #[...] e */
-    AE_CONSTR,    /* constr: #name elems, a value of a sum type */
-    AE_MATCH,     /* match: match e case ... */
+    AE_LIT,      /* lit: scalar constant; its scalar is in `type` */
+    AE_HOLE,     /* ???: what is still to be written */
+    AE_VAR,      /* var */
+    AE_TUPLE,    /* seq.elems; () is the empty tuple */
+    AE_RECORD,   /* seq.elems, seq.names in the order written; `type` has them sorted */
+    AE_ARRAY,    /* seq.elems: array literal */
+    AE_STRING,   /* seq.elems: a string literal, an array of u8 literals */
+    AE_RANGE,    /* range */
+    AE_APP,      /* app */
+    AE_OPSECT,   /* opsect: (op e), a function of the left operand: \x -> x op e */
+    AE_PATHSECT, /* update.path: (.a[i].b) */
+    AE_LAMBDA,   /* lambda */
+    AE_PROJ,     /* proj: e.field */
+    AE_INDEX,    /* index: e[i, a:b:c] */
+    AE_UPDATE,   /* update: e with a[i].b = v; also `let a[i] = v in` (as a let of a) */
+    AE_IF,       /* cond */
+    AE_LET,      /* let */
+    AE_LETFUN,   /* letfun: let f x = ... in ... */
+    AE_LOOP,     /* loop */
+    AE_ASCRIBE,  /* ascribe: e : t */
+    AE_COERCE,   /* ascribe: e :> t */
+    AE_ASSERT,   /* assert: assert cond e */
+    AE_ATTR,     /* attr: #[...] e */
+    AE_CONSTR,   /* constr: #name elems, a value of a sum type */
+    AE_MATCH,    /* match: match e case ... */
 } AExpKind;
 
 /* e[...]: a fixed index (`slice` false, `i`), or a slice i:j:s with absent parts NULL. Trailing
@@ -408,18 +415,18 @@ struct AExp {
     int zonked;  /* [check] Ck.zonk_round when it was */
     union {
         struct {
-            bool is_float; /* written with a point, an exponent or a float suffix */
-            bool checked;  /* [check] its range is right */
-            bool suffixed; /* `scalar` was given by a suffix (or true/false) */
+            bool is_float;   /* written with a point, an exponent or a float suffix */
+            bool checked;    /* [check] its range is right */
+            bool suffixed;   /* `scalar` was given by a suffix (or true/false) */
             PrimType scalar; /* [check] final scalar */
-            uint64_t bits; /* integer literals: the value (negation is BI_NEG around it, but a
-                            * range check knows); bool 0/1 */
-            double fval;   /* float literals; after the check also integers of float type */
+            uint64_t bits;   /* integer literals: the value (negation is BI_NEG around it, but a
+                              * range check knows); bool 0/1 */
+            double fval;     /* float literals; after the check also integers of float type */
         } lit;
         struct {
             const char *name; /* interned; members of modules as "f32.sqrt", "A.B.x" */
-            bool atom;        /* it stands by itself, not as an operator, a field or what is updated */
-            Binding *bind;    /* [check] */
+            bool atom;     /* it stands by itself, not as an operator, a field or what is updated */
+            Binding *bind; /* [check] */
         } var;
         struct {
             AExps elems;
@@ -563,12 +570,12 @@ typedef struct {
 typedef enum { D_DEF, D_TYPE, D_IMPORT, D_MODULE, D_MODTYPE, D_OPEN } DeclKind;
 typedef struct {
     DeclKind kind;
-    bool local;       /* not known outside of this file or module */
-    bool open;        /* D_IMPORT: known there as well */
+    bool local; /* not known outside of this file or module */
+    bool open;  /* D_IMPORT: known there as well */
     Loc loc;
     const char *name; /* D_MODULE, D_MODTYPE */
     Loc name_loc;
-    const char *doc;  /* D_MODULE, D_MODTYPE: as of a Def */
+    const char *doc; /* D_MODULE, D_MODTYPE: as of a Def */
     Def *def;
     TypeDecl *type;
     Import *import;   /* D_IMPORT */
@@ -657,16 +664,16 @@ typedef struct File {
     bool parsed; /* without a syntax error */
     Decls decls;
     VEC(Import *) imports; /* all, those inside modules too */
-    int state;     /* of loading and of checking, for cycles */
-    Module *module; /* [check] what it defines */
+    int state;             /* of loading and of checking, for cycles */
+    Module *module;        /* [check] what it defines */
 } File;
 
 /* --- Entry points --------------------------------------------------------------------------- */
 
 typedef struct {
-    const char *name;      /* of the parameter, or "arg0", ... */
-    AType *type;           /* `unique`: the caller's value is consumed */
-    const TypeExp *te;     /* as written in the signature; NULL: not there */
+    const char *name;  /* of the parameter, or "arg0", ... */
+    AType *type;       /* `unique`: the caller's value is consumed */
+    const TypeExp *te; /* as written in the signature; NULL: not there */
     Loc loc;
 } EntryParam;
 
@@ -674,8 +681,10 @@ typedef struct {
     Def *def;
     const char *name;
     VEC(EntryParam) params;
-    AType *result;           /* one value; a tuple counts as several results */
-    VEC(EntryParam) results; /* components of a result written as a tuple or not at all, else the one; () has none */
+    AType *result; /* one value; a tuple counts as several results */
+    VEC(EntryParam)
+    results; /* components of a result written as a tuple or not at all, else the one; ()
+              * has none */
 } EntryPoint;
 
 /* Where a name stands that no node of the tree has room for: of a module or a type of modules, of a
@@ -700,7 +709,7 @@ typedef struct Ast {
     NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
 } Ast;
 
-/* --- Copies of trees that were not checked yet: each application of a parametric module checks its own --- */
+/* --- Copies of trees: each application of a parametric module checks its own --- */
 
 ModExp *clone_module(Arena *a, const ModExp *m);
 TypeExp *clone_type(Arena *a, const TypeExp *t);

@@ -10,8 +10,8 @@ static Def *clone_def(Arena *a, const Def *d);
 /* A list becomes one of its own; one of nodes one of copies. */
 #define COPY_LIST(a, list)                                                                         \
     do {                                                                                           \
-        (list).at = (list).n ? arena_memdup((a), (list).at, (size_t)(list).n * sizeof *(list).at)  \
-                             : NULL;                                                               \
+        (list).at =                                                                                \
+            (list).n ? arena_memdup((a), (list).at, (size_t)(list).n * sizeof *(list).at) : NULL;  \
         (list).cap = (list).n;                                                                     \
     } while (0)
 #define CLONE_ALL(a, list, fn)                                                                     \

@@ -489,7 +489,11 @@ static void pr_bound(Out *o, const Bindings *tparams, bool unnamed)
         else if (b->kind == BIND_SIZE)
             out_printf(o, " [%s]", b->name);
         else if (b->cls <= TC_VALUE) /* those of a class have its name */
-            out_printf(o, " '%s%s", b->cls == TC_ANY ? "^" : b->cls == TC_SIZED ? "~" : "", b->name);
+            out_printf(o, " '%s%s",
+                       b->cls == TC_ANY     ? "^"
+                       : b->cls == TC_SIZED ? "~"
+                                            : "",
+                       b->name);
     }
 }
 

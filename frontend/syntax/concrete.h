@@ -11,19 +11,23 @@
 /* The nonterminals of parse.y. NODE: a node. LIST: its parts are parts of the node around it. LONG:
  * a chain that leans to the left is one node. A reduction of one part is that part, of none
  * nothing. */
+/* clang-format off */
 #define CONCRETE_KINDS(NODE, LIST, LONG)                                                           \
     NODE(start) LIST(decls) NODE(decl) NODE(def_rest) NODE(lifted) NODE(bind_name) NODE(binop)     \
-    NODE(not_minus) NODE(qualified) NODE(ret) LIST(tparams) NODE(tparam) LIST(local_tparams)          \
-    NODE(lbr) LIST(params) LIST(params1) NODE(param) NODE(pat) LIST(pats) NODE(comma) NODE(field)  \
-    LIST(pat_fields) NODE(type) NODE(term) LONG(tapply) NODE(tatom) LIST(types) LIST(type_fields)  \
-    NODE(size) LIST(sizes) NODE(exp) NODE(exp1) NODE(range) NODE(op) NODE(lambda) NODE(lret)       \
-    LIST(lsizes) NODE(form) NODE(let) NODE(let_body) LONG(apply) NODE(atom) NODE(section)          \
-    LIST(sect_path) LIST(with_path) LIST(let_path) NODE(step) NODE(field_step)    \
-    NODE(sect_step) NODE(with_step) NODE(let_step) LIST(exps) LIST(record_fields) LIST(dims) LIST(dims1)        \
-    NODE(dim) NODE(attr) LIST(attrs) NODE(mod_head) NODE(modtype_head) LIST(mod_params) NODE(mod_param) NODE(mod_ret)    \
-    NODE(mod_result) NODE(mod_exp) LONG(mod_apply) NODE(mod_atom) LIST(members) NODE(mod_type)     \
-    NODE(mod_term) NODE(with_type) LIST(specs) NODE(spec) NODE(spec_name) NODE(case_pat) LIST(case_params) NODE(case_param) LONG(sum)                 \
-    NODE(alternative) LONG(applied) NODE(payload) NODE(match) LIST(cases) NODE(case)
+    NODE(not_minus) NODE(qualified) NODE(ret) LIST(tparams) NODE(tparam) LIST(local_tparams)       \
+    NODE(lbr) LIST(params) LIST(params1) NODE(param) NODE(pat) LIST(pats) NODE(comma)              \
+    NODE(field) LIST(pat_fields) NODE(type) NODE(term) LONG(tapply) NODE(tatom) LIST(types)        \
+    LIST(type_fields) NODE(size) LIST(sizes) NODE(exp) NODE(exp1) NODE(range) NODE(op)             \
+    NODE(lambda) NODE(lret) LIST(lsizes) NODE(form) NODE(let) NODE(let_body) LONG(apply)           \
+    NODE(atom) NODE(section) LIST(sect_path) LIST(with_path) LIST(let_path) NODE(step)             \
+    NODE(field_step) NODE(sect_step) NODE(with_step) NODE(let_step) LIST(exps)                     \
+    LIST(record_fields) LIST(dims) LIST(dims1) NODE(dim) NODE(attr) LIST(attrs) NODE(mod_head)     \
+    NODE(modtype_head) LIST(mod_params) NODE(mod_param) NODE(mod_ret) NODE(mod_result)             \
+    NODE(mod_exp) LONG(mod_apply) NODE(mod_atom) LIST(members) NODE(mod_type) NODE(mod_term)       \
+    NODE(with_type) LIST(specs) NODE(spec) NODE(spec_name) NODE(case_pat) LIST(case_params)        \
+    NODE(case_param) LONG(sum) NODE(alternative) LONG(applied) NODE(payload) NODE(match)           \
+    LIST(cases) NODE(case)
+/* clang-format on */
 
 typedef enum {
     CN_TOKEN,

@@ -5,7 +5,8 @@
 
 void fe_doc_markdown(Out *o, const char *doc)
 {
-    bool example = false, fenced = false; /* in an example; in code that the comment itself fences */
+    bool example = false,
+         fenced = false; /* in an example; in code that the comment itself fences */
     for (const char *line = doc; *line;) {
         size_t n = strcspn(line, "\n");
         fenced ^= n >= 3 && !strncmp(line, "```", 3);

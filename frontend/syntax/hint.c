@@ -15,16 +15,16 @@ typedef struct {
     const char *hint;
 } Row;
 
-#define VALUES "a module type says `val x: t`; what a module has stands behind `=`"
-#define NO_WITH "a `match` has no `with`: `match x case #a -> ...`"
-#define ONE_PATTERN "a case has one pattern"
-#define NO_GUARD "a case has no condition: an `if` stands behind its `->`"
-#define NO_COMMAS "nothing stands between declarations"
+#define VALUES         "a module type says `val x: t`; what a module has stands behind `=`"
+#define NO_WITH        "a `match` has no `with`: `match x case #a -> ...`"
+#define ONE_PATTERN    "a case has one pattern"
+#define NO_GUARD       "a case has no condition: an `if` stands behind its `->`"
+#define NO_COMMAS      "nothing stands between declarations"
 #define TYPE_PARAMETER "a parameter that is a type is written `'a`, one that is a size `[n]`"
-#define SPECIFIED "a specification gives a type: `val x: t`"
+#define SPECIFIED      "a specification gives a type: `val x: t`"
 
-/* The first that fits counts. What is wanted includes DEF where a declaration may begin, VAL where a
- * specification, STRING where an expression, ARROW behind a pattern. */
+/* The first that fits counts. What is wanted includes DEF where a declaration may begin, VAL where
+ * a specification, STRING where an expression, ARROW behind a pattern. */
 static const Row rows[] = {
     {'=', NULL, NULL, OP_ADD, 0, WITH, "what is defined needs a name"},
     {'=', NULL, NULL, THEN, 0, 0, "to compare, write `==`"},
@@ -112,7 +112,8 @@ static bool word_before(const ParseCtx *ctx, Loc loc, const char *word)
 static bool behind_case(const ParseCtx *ctx, Loc loc)
 {
     for (const char *s = text_at(ctx, loc); s > ctx->text && *s != '\\' && strncmp(s, "->", 2); s--)
-        if (!strncmp(s, "case", 4) && !is_word_char(s[4]) && (s == ctx->text || !is_word_char(s[-1])))
+        if (!strncmp(s, "case", 4) && !is_word_char(s[4]) &&
+            (s == ctx->text || !is_word_char(s[-1])))
             return true;
     return false;
 }
@@ -129,7 +130,8 @@ const char *syntax_hint(ParseCtx *ctx, const SyntaxError *e)
                              (int)(ctx->before.end - ctx->before.beg), text_at(ctx, ctx->before));
     }
     s = s ? s : row_hint(ctx, rows, sizeof rows / sizeof *rows, e);
-    if (!s && e->token == ID && e->has['='] && name_before && word_before(ctx, ctx->before, "module"))
+    if (!s && e->token == ID && e->has['='] && name_before &&
+        word_before(ctx, ctx->before, "module"))
         s = "a parameter of a module is written `(P: t)`";
     bool keyword = e->token >= DEF && e->token <= ASSERTION;
     bool field = e->has['}'] && !e->has[')'] && has_text(ctx, ctx->before, ",");
@@ -138,8 +140,8 @@ const char *syntax_hint(ParseCtx *ctx, const SyntaxError *e)
     return s ? arena_printf(ctx->a, "; %s", s) : "";
 }
 
-/* The first line behind the bracket that stands as far to the left as the bracket's own line, and does
- * not close it; {0, 0}: there is none. */
+/* The first line behind the bracket that stands as far to the left as the bracket's own line, and
+ * does not close it; {0, 0}: there is none. */
 static Loc line_as_left(const ParseCtx *ctx, Loc open)
 {
     const char *line = text_at(ctx, open), *end = ctx->text + ctx->n;
@@ -166,7 +168,8 @@ void note_open(const ParseCtx *ctx, const SyntaxError *e)
     bool just_opened = o && e->token != YYEOF && o->loc.end >= ctx->before.end;
     if (!o || just_opened || !e->has[o->closer])
         return;
-    diag_note(o->loc, "this `%.*s` is still open", (int)(o->loc.end - o->loc.beg), text_at(ctx, o->loc));
+    diag_note(o->loc, "this `%.*s` is still open", (int)(o->loc.end - o->loc.beg),
+              text_at(ctx, o->loc));
     Loc line = e->token == YYEOF && o->closer == '}' ? line_as_left(ctx, o->loc) : (Loc){0, 0};
     if (line.beg)
         diag_note(line, "is its `}` missing in front of this?");

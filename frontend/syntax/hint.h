@@ -7,7 +7,7 @@
 enum { MAX_TOKENS = 400 };
 
 typedef struct {
-    int token;            /* that cannot stand there */
+    int token; /* that cannot stand there */
     Loc loc;
     bool has[MAX_TOKENS]; /* which might */
 } SyntaxError;

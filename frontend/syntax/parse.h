@@ -32,7 +32,7 @@ typedef struct ParseCtx {
     bool at_decl;      /* the token scanned last may start a declaration */
     bool too_deep;     /* reported; the scanner has gone quiet */
     int errors;
-    VEC(Loc) docs;     /* `-- |` comments, each with the comment lines that follow it at once */
+    VEC(Loc) docs;      /* `-- |` comments, each with the comment lines that follow it at once */
     uint32_t docs_from; /* where the last declaration ended, or a list of them began */
     Concrete *concrete; /* what was written is kept there (concrete.h), or NULL */
 } ParseCtx;
@@ -58,7 +58,7 @@ void scan_doc(ParseCtx *ctx, Loc loc, bool starts);
 const char *scan_doc_text(const ParseCtx *ctx, Loc doc);
 void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc);
 
-/* --- ast.c, ast_decl.c: constructors -------------------------------------------------------------------- */
+/* --- ast.c, ast_decl.c: constructors --- */
 
 /* Depth of a node whose deepest child has depth d. */
 int node_above(ParseCtx *c, int d, int step, Loc loc);

@@ -103,13 +103,14 @@ static bool is_digit(unsigned char c, int base)
     return isxdigit(c) && digit_value(c) < base;
 }
 
-/* The code of ASCII's control character whose name, or `^` and the key for it, begins at *s, which steps over it; -1 if none
- * does. */
+/* The code of ASCII's control character whose name, or `^` and the key for it, begins at *s, which
+ * steps over it; -1 if none does. */
 static int64_t control(const unsigned char **s)
 {
-    static const char *const names[] = {"NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF",
-                                        "VT",  "FF",  "CR",  "SO",  "SI",  "DLE", "DC1", "DC2", "DC3", "DC4", "NAK",
-                                        "SYN", "ETB", "CAN", "EM",  "SUB", "ESC", "FS",  "GS",  "RS",  "US",  "SP"};
+    static const char *const names[] = {
+        "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS",  "HT",  "LF",
+        "VT",  "FF",  "CR",  "SO",  "SI",  "DLE", "DC1", "DC2", "DC3", "DC4", "NAK",
+        "SYN", "ETB", "CAN", "EM",  "SUB", "ESC", "FS",  "GS",  "RS",  "US",  "SP"};
     const char *p = (const char *)*s;
     if (p[0] == '^' && p[1] >= '@' && p[1] <= '_') {
         *s += 2;
@@ -118,7 +119,8 @@ static int64_t control(const unsigned char **s)
     int found = -1;
     size_t n = 0;
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        if (strlen(names[i]) > n && !strncmp(p, names[i], strlen(names[i]))) { /* SOH is not SO and H */
+        if (strlen(names[i]) > n &&
+            !strncmp(p, names[i], strlen(names[i]))) { /* SOH is not SO and H */
             found = i;
             n = strlen(names[i]);
         }
@@ -254,7 +256,8 @@ int scan_operator(const char *s)
     ice(((Loc){0, 0}), "operator `%s` has no class", s);
 }
 
-/* What the comment says: behind the dashes (and the bar, where documentation starts) and a blank, without blanks at its end. */
+/* What the comment says: behind the dashes (and the bar, where documentation starts) and a blank,
+ * without blanks at its end. */
 static const char *comment_words(const char *comment, const char *end, bool starts, int *n)
 {
     const char *words = comment + (starts ? strlen("-- |") : strlen("--"));
@@ -270,8 +273,8 @@ static const char *char_at(const ParseCtx *ctx, uint32_t offset)
     return ctx->text + (offset - ctx->base);
 }
 
-/* Keeps where `-- |` comments are, and the comment lines that follow at once, for declarations; directives (`-- ==`) are none
- * of it. */
+/* Keeps where `-- |` comments are, and the comment lines that follow at once, for declarations;
+ * directives (`-- ==`) are none of it. */
 void scan_doc(ParseCtx *ctx, Loc loc, bool starts)
 {
     if (ctx->concrete)
@@ -284,7 +287,8 @@ void scan_doc(ParseCtx *ctx, Loc loc, bool starts)
     bool directive = n == 2 && !memcmp(words, "==", 2);
     if (starts && line + strspn(line, " \t") == beg) /* behind code it is no doc */
         vec_push(ctx->a, &ctx->docs, loc);
-    else if (last && !directive && strspn(char_at(ctx, last->end), " \t\r\n") >= loc.beg - last->end)
+    else if (last && !directive &&
+             strspn(char_at(ctx, last->end), " \t\r\n") >= loc.beg - last->end)
         *last = loc_join(*last, loc);
 }
 
@@ -315,5 +319,7 @@ void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc)
         parse_error(ctx, loc, "unexpected byte 0x%02x", c);
     else
         parse_error(ctx, loc, "unexpected character `%c`%s", c,
-                    c == ';' ? "; declarations, and one `let` and the next, follow each other without it" : "");
+                    c == ';'
+                        ? "; declarations, and one `let` and the next, follow each other without it"
+                        : "");
 }

@@ -6,11 +6,11 @@
  *         in ys                                       let s = reduce op ys
  *                                                     in (ys, s)
  *
- * Then the reduction fuses with the map: a pass over memory less, and a launch, in each turn. One reduction more is
- * done in all, that of what the last turn makes.
+ * Then the reduction fuses with the map: a pass over memory less, and a launch, in each turn. One
+ * reduction more is done in all, that of what the last turn makes.
  *
- * Of reductions to scalars that cannot fail, of arrays that maps of scalar code make, which depend on nothing else that
- * the turn computes.
+ * Of reductions to scalars that cannot fail, of arrays that maps of scalar code make, which depend
+ * on nothing else that the turn computes.
  *
  * SOAC dialect, after fusion and hoisting: reductions of one array are one, and what they read is
  * carried by the loop or known before it. Before and after: well-formed. */

@@ -6,15 +6,17 @@
  *                     in map m (xs) \x -> f x k           else let k = xs[i] in f x k
  *       in ys
  *
- * A branch under a map whose condition varies with it is left to a thread, and with it the maps inside: an
- * elimination step, in which one row is scaled and the others are reduced, ran by as many threads as
- * there are rows. Element by element the choice is scalar code, and the nest as parallel as it looks.
+ * A branch under a map whose condition varies with it is left to a thread, and with it the maps
+ * inside: an elimination step, in which one row is scaled and the others are reduced, ran by as
+ * many threads as there are rows. Element by element the choice is scalar code, and the nest as
+ * parallel as it looks.
  *
- * Only of rows that the function gives away, which are written anyway: else the side that gives an array as it
- * is would copy it. Each side gives arrays from outside, or is one map with scalar code before it; what of that
- * may fail stays in its branch.
+ * Only of rows that the function gives away, which are written anyway: else the side that gives an
+ * array as it is would copy it. Each side gives arrays from outside, or is one map with scalar code
+ * before it; what of that may fail stays in its branch.
  *
- * SOAC dialect; after hoisting, so that a condition that stands inside of the function varies with it. */
+ * SOAC dialect; after hoisting, so that a condition that stands inside of the function varies with
+ * it. */
 #include "ir/passes/uses.h"
 
 typedef struct {
@@ -75,13 +77,15 @@ static bool side_of(const Choices *C, const Body *b, Atom w, Side *s)
             return false;
     for (int k = 0; k < b->res.n; k++) {
         Atom a = b->res.at[k];
-        if (!a.var || a.var->type.rank == 0 || !atom_eq(a.var->type.dims[0], w) || !uses_stable(C->us, a))
+        if (!a.var || a.var->type.rank == 0 || !atom_eq(a.var->type.dims[0], w) ||
+            !uses_stable(C->us, a))
             return false;
     }
     return !s->map || atom_eq(s->map->soac.width, w);
 }
 
-/* Is the choice of rows in b, a map's function: of arrays that b gives away and nobody else reads? */
+/* Is the choice of rows in b, a map's function: of arrays that b gives away and nobody
+ * else reads? */
 static bool gives_away(const Choices *C, const Body *b, const Stm *s)
 {
     for (int k = 0; k < s->pat.n; k++) {
@@ -119,7 +123,8 @@ static Body *element_of(const Choices *C, const Side *s, bool rows, Atom j)
         bld_stm(&bl, s->b->stms.at[i]);
     for (int k = 0; s->map && k < s->map->soac.arrs.n; k++)
         if (rows || !is_input(s, k))
-            bind_row(C, &bl, s->map->soac.fn->params.at[k], s->map->soac.arrs.at[k], j, s->map->loc);
+            bind_row(C, &bl, s->map->soac.fn->params.at[k], s->map->soac.arrs.at[k], j,
+                     s->map->loc);
     for (int i = 0; s->map && i < s->map->soac.fn->body->stms.n; i++)
         bld_stm(&bl, s->map->soac.fn->body->stms.at[i]);
     for (int k = 0; k < s->b->res.n; k++) {
@@ -146,7 +151,8 @@ static const Body *chosen_inside(const Choices *C, Bld *host, const Body *b)
     return last && choose_rows(C, host, &bl, b, last) ? bld_body(&bl, b->res) : b;
 }
 
-/* The choice as a map of choices; false: it cannot be one. Numbers of elements are made by `host`. */
+/* The choice as a map of choices; false: it cannot be one. Numbers of elements are made
+ * by `host`. */
 static bool choose_rows(const Choices *C, Bld *host, Bld *out, const Body *b, const Stm *s)
 {
     Ctx *cx = C->cx;

@@ -103,7 +103,8 @@ static Body *copies_body(Copies *C, const Body *b)
     for (int i = 0; i < b->stms.n; i++) {
         Stm s = b->stms.at[i];
         /* One at a time: what is known of aliases holds for the program as it was. */
-        if (!C->changed && s.exp->kind == E_COPY && (takeover(C, b, i) || read_only(C, b, i, &returned))) {
+        if (!C->changed && s.exp->kind == E_COPY &&
+            (takeover(C, b, i) || read_only(C, b, i, &returned))) {
             s.exp = exp_atom(C->cx, s.exp->loc, s.exp->copy.arr);
             C->changed = true;
         } else if (!C->changed) {

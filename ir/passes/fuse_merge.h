@@ -19,17 +19,17 @@ Lambda *fuse_fn_of(Ctx *cx, const Exp *e);
 
 /* The statement that does what `first` and then `second` did. An input of `second` that is a
  * mapped-out result of `first` becomes the value that first's function gave; a mapped-out result of
- * `first` is kept iff it is in `keep`. If first's function is the caller's `own`, which nothing else
- * mentions, it is extended and not copied: chains of any length take memory in proportion. The variables of both patterns are bound again:
- *     first's reduced, second's reduced, first's kept, second's mapped out.
- * Requires: both SOACs of the same width, not both with a different job but map, no scatter or hist
- * first. */
+ * `first` is kept iff it is in `keep`. If first's function is the caller's `own`, which nothing
+ * else mentions, it is extended and not copied: chains of any length take memory in proportion. The
+ * variables of both patterns are bound again: first's reduced, second's reduced, first's kept,
+ * second's mapped out. Requires: both SOACs of the same width, not both with a different job but
+ * map, no scatter or hist first. */
 Stm fuse_merge(Ctx *cx, const Stm *first, bool own, const Stm *second, const VarSet *keep);
 
 /* A rearrange or reshape that leaves the outermost dimension in place. */
 bool fuse_keeps_rows(const Exp *view);
-/* Looks through one: the SOAC e with input number k, which is `view`, replaced by what that is a view of; the
- * rows are viewed instead. */
+/* Looks through one: the SOAC e with input number k, which is `view`, replaced by what that is a
+ * view of; the rows are viewed instead. */
 Exp *fuse_through_view(Ctx *cx, const Exp *e, int k, const Exp *view);
 
 #endif

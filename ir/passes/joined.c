@@ -6,13 +6,14 @@
  *     let c = concat 0 n (a, b)               let j = if first then i+r else i-(n-r)
  *     map n (c, ys) \(x, y) -> ..             let x = xs[j]
  *                                             ..
- * as `rotate` is lowered. If the parts are of several arrays, the choice is between reads of scalars
- * (values, for replicates and literals of one element: a stencil's borders).
+ * as `rotate` is lowered. If the parts are of several arrays, the choice is between reads of
+ * scalars (values, for replicates and literals of one element: a stencil's borders).
  *
  * Only where that is less work than the copies: each use of the concatenation is as an input of a
  * SOAC that stands in the same body, directly or by a slice, so that each element is read as often
- * as the SOACs run, and its parts are there anyway: views, parameters, arrays that something else needs too. A part that
- * is made for the concatenation alone is built in its place without a copy (memory/place.c).
+ * as the SOACs run, and its parts are there anyway: views, parameters, arrays that something else
+ * needs too. A part that is made for the concatenation alone is built in its place without a copy
+ * (memory/place.c).
  *
  * After fusion, since a producer does not fuse with a consumer that reads it by an index. What is
  * read later than before must keep its value: neither the arrays read nor the concatenation nor its
@@ -138,9 +139,8 @@ static Atom position_from(Bld *bl, const Read *rd, int k, Atom before)
     Atom first = bld_exp(bl, "first", exp_binop(bl->cx, loc, OP_LT, rd->i, end));
     Atom there = position_from(bl, rd, k + 1, end);
     Bld then_ = bld_new(bl->cx), else_ = bld_new(bl->cx);
-    return bld_exp(
-        bl, "j",
-        exp_if(bl->cx, loc, first, one_result(&then_, here), one_result(&else_, there)));
+    return bld_exp(bl, "j",
+                   exp_if(bl->cx, loc, first, one_result(&then_, here), one_result(&else_, there)));
 }
 
 /* The scalar of part k or one behind it. */
@@ -154,9 +154,8 @@ static Atom scalar_from(Bld *bl, const Read *rd, int k, Atom before)
     Bld then_ = bld_new(bl->cx), else_ = bld_new(bl->cx);
     Atom here = row_at(&then_, rd, k, position(&then_, rd, k, before));
     Atom there = scalar_from(&else_, rd, k + 1, end);
-    return bld_exp(
-        bl, "x",
-        exp_if(bl->cx, loc, first, one_result(&then_, here), one_result(&else_, there)));
+    return bld_exp(bl, "x",
+                   exp_if(bl->cx, loc, first, one_result(&then_, here), one_result(&else_, there)));
 }
 
 /* Row i of the concatenation or slice of one that is bound by e. */
@@ -275,10 +274,10 @@ static void find_joined(Joined *J, const Body *b)
         const Exp *e = b->stms.at[i].exp;
         const Var *v = b->stms.at[i].pat.n ? b->stms.at[i].pat.at[0] : NULL;
         Source part[MAX_PARTS];
-        if (e->kind == E_CONCAT
-                ? only_read(J, read, v) && uses_count(J->us, v) <= MAX_READS && sources_of(J, e, part)
-                : e->kind == E_INDEX && e->index.arr.var && slices_rows(e) &&
-                      varmap_get(J->joined, e->index.arr.var))
+        if (e->kind == E_CONCAT ? only_read(J, read, v) && uses_count(J->us, v) <= MAX_READS &&
+                                      sources_of(J, e, part)
+                                : e->kind == E_INDEX && e->index.arr.var && slices_rows(e) &&
+                                      varmap_get(J->joined, e->index.arr.var))
             varmap_put(J->joined, v, e);
     }
 }

@@ -1,15 +1,15 @@
 /* Nests run in the order in which their arrays lie.
  *
  *     let yss = segmap^1 <col in transposed; i < m>        let zss = segmap^1 <row in xss; j < n>
- *                        <x in col; j < n> { f x }   ==>                      <x in row; i < m> { f x }
- *                                                          let yss = rearrange (1, 0) zss
+ *                        <x in col; j < n> { f x }   ==>                      <x in row; i < m> { f
+ * x } let yss = rearrange (1, 0) zss
  *
- * Neighbouring work-items are neighbours in the innermost dimension. Where that goes down the columns of what
- * is read, each access is apart, or a copy is made, and the transposition of the result is another one; with
- * the two innermost dimensions exchanged both are views.
+ * Neighbouring work-items are neighbours in the innermost dimension. Where that goes down the
+ * columns of what is read, each access is apart, or a copy is made, and the transposition of the
+ * result is another one; with the two innermost dimensions exchanged both are views.
  *
- * Only where rows are read through nests alone, element by element, all of them of transposed arrays, and
- * where the result is transposed, too.
+ * Only where rows are read through nests alone, element by element, all of them of transposed
+ * arrays, and where the result is transposed, too.
  *
  * SEG dialect, level 1, constructs without constructs inside. Before and after: well-formed. */
 #include "ir/passes/uses.h"
@@ -45,7 +45,8 @@ static bool is_bound_by(const Nest *nest, Atom a)
     return false;
 }
 
-/* The rows of the last dimension but one are of transposed arrays, and only the last one reads them; is there one? */
+/* The rows of the last dimension but one are of transposed arrays, and only the last one reads
+ * them; is there one? */
 static bool reads_columns(const Turn *T, const Exp *e)
 {
     const NestDim *out = &e->seg.nest.at[e->seg.nest.n - 2], *in = out + 1;
@@ -62,7 +63,8 @@ static bool reads_columns(const Turn *T, const Exp *e)
             return false;
         any = true;
     }
-    for (int k = 0; k < in->xs.n; k++) /* rows of rows would want a view in each element of the nest */
+    for (int k = 0; k < in->xs.n;
+         k++) /* rows of rows would want a view in each element of the nest */
         if (in->xs.at[k]->type.rank > 0 && place_in(&out->xs, in->arrs.at[k]) >= 0)
             return false;
     return any;
@@ -122,7 +124,8 @@ static Nest turned_nest(Turn *T, Bld *bl, const Exp *e)
     Ctx *cx = T->cx;
     const Nest *nest = &e->seg.nest;
     const NestDim *out = &nest->at[nest->n - 2], *in = out + 1;
-    NestDim first = {.idx = in->idx, .width = in->width}, last = {.idx = out->idx, .width = out->width};
+    NestDim first = {.idx = in->idx, .width = in->width},
+            last = {.idx = out->idx, .width = out->width};
     Nest r = {0};
     for (int k = 0; k < out->xs.n; k++)
         if (out->xs.at[k]->type.rank == 0)
@@ -133,7 +136,8 @@ static Nest turned_nest(Turn *T, Bld *bl, const Exp *e)
             push_input(cx, &first, in->xs.at[k], in->arrs.at[k]);
             continue;
         }
-        Atom whole = bld_exp(bl, out->arrs.at[row].var->base, exchanged(cx, e->loc, out->arrs.at[row], 0));
+        Atom whole =
+            bld_exp(bl, out->arrs.at[row].var->base, exchanged(cx, e->loc, out->arrs.at[row], 0));
         Var *x = var_new(cx, in->xs.at[k]->base, type_row(atom_type(whole)), in->xs.at[k]->loc);
         push_input(cx, &first, x, whole);
         push_input(cx, &last, in->xs.at[k], atom_var(x));

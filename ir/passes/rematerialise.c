@@ -1,32 +1,33 @@
 /* Cheap arrays are computed again where they are read, and not made.
  *
  *     let cs = segmap^1 <x in xs; i < n> { .. f i x .. }           let ys = segmap^1 <j < n> {
- *     let ys = segmap^1 <c in cs; j < n> {                             let x = xs[j]   let c = f j x
- *         let d = cs[min (j+1) (n-1)]  .. g c d .. }         ==>       let k = min (j+1) (n-1)
- *                                                                      let y = xs[k]   let d = f k y
+ *     let ys = segmap^1 <c in cs; j < n> {                             let x = xs[j]   let c = f j
+ * x let d = cs[min (j+1) (n-1)]  .. g c d .. }         ==>       let k = min (j+1) (n-1) let y =
+ * xs[k]   let d = f k y
  *                                                                      .. g c d .. }
  *
- * A launch less, and a pass over memory to write the array and one to read it. Fusion does that only
- * where each element has one reader and no work is done twice; stencils on stencils have several. So it counts: what a
- * reader does more must not take much longer than the memory that it no longer waits for, and no
- * element may be wanted again and again by dimensions or loops of the reader that the array does not have.
- * Formulas of the position alone are computed rather than loaded there, too, but not in
- * reductions, whose kernels are made for arrays.
+ * A launch less, and a pass over memory to write the array and one to read it. Fusion does that
+ * only where each element has one reader and no work is done twice; stencils on stencils have
+ * several. So it counts: what a reader does more must not take much longer than the memory that it
+ * no longer waits for, and no element may be wanted again and again by dimensions or loops of the
+ * reader that the array does not have. Formulas of the position alone are computed rather than
+ * loaded there, too, but not in reductions, whose kernels are made for arrays.
  *
  * Of constructs at level 1 only, so that work-groups keep their own arrays, and after versions are
  * made: none is chosen otherwise. All reads of the array must be of single elements inside of
  * constructs, through inputs of nests, slices and rearrangements; what the array is computed from
  * must keep its value.
  *
- * Everything is done twice: first to ask what becomes of each such array, were it not made, with what comes out
- * thrown away; then for those for which that is good.
+ * Everything is done twice: first to ask what becomes of each such array, were it not made, with
+ * what comes out thrown away; then for those for which that is good.
  *
  * SEG dialect. Before and after: well-formed. */
 #include "ir/passes/fuse_merge.h"
 #include "ir/passes/uses.h"
 
 enum { MAX_RANK = 8 };
-/* What a reader may do more; reads in all, each of which is text of a kernel; what a formula costs. */
+/* What a reader may do more; reads in all, each of which is text of a kernel; what a
+ * formula costs. */
 enum { MOST_WORK = 256, MOST_LOADS = 24, MOST_READS = 12, LITTLE = 8 };
 
 /* An array that need not be made: a result of a segmap. */
@@ -40,9 +41,9 @@ typedef struct {
     int reads;       /* of elements, in all */
     int readers;     /* constructs */
     int reader;      /* the construct at work that reads it ... */
-    int there_work, there_loads;         /* ... and what it does for it */
-    bool there;                          /* its own element among them */
-    int most_work, most_loads; /* of all readers */
+    int there_work, there_loads; /* ... and what it does for it */
+    bool there;                  /* its own element among them */
+    int most_work, most_loads;   /* of all readers */
 } Made;
 
 /* An array that is one of those, or a part of it: where its elements are. */
@@ -55,15 +56,16 @@ typedef struct {
 typedef struct {
     Ctx *cx;
     Uses *us;
-    VarMap *chosen; /* Var -> Made *: NULL while that is asked */
-    VarMap *made;   /* Var -> Made *: all that were asked about */
-    Vars order;     /* ... as they come */
-    VarMap *views;  /* Var -> View * */
-    VarSet *own;    /* indices of the construct at work */
-    const Exp *reader; /* that construct ... */
-    Bld *host;         /* ... what stands in front of it ... */
-    VarSet *inside;    /* ... and the scalars that it binds */
-    int n_readers, dims, loops, code; /* around the place: dimensions; loops of the host; loops and functions inside the reader */
+    VarMap *chosen;                   /* Var -> Made *: NULL while that is asked */
+    VarMap *made;                     /* Var -> Made *: all that were asked about */
+    Vars order;                       /* ... as they come */
+    VarMap *views;                    /* Var -> View * */
+    VarSet *own;                      /* indices of the construct at work */
+    const Exp *reader;                /* that construct ... */
+    Bld *host;                        /* ... what stands in front of it ... */
+    VarSet *inside;                   /* ... and the scalars that it binds */
+    int n_readers, dims, loops, code; /* around the place: dimensions; loops of the host; loops and
+                                         functions inside the reader */
 } Again;
 
 static Body *again_body(Again *A, const Body *b);
@@ -437,8 +439,8 @@ static Exp *again_soac(Again *A, const Exp *e)
     return r;
 }
 
-/* May the SOAC's function read what is no input any more? The numbers of its elements are an array of the
- * host's, which is never made. */
+/* May the SOAC's function read what is no input any more? The numbers of its elements are an array
+ * of the host's, which is never made. */
 static bool reads_views(const Again *A, const Exp *e)
 {
     bool any = false, arrays = false;
@@ -469,8 +471,8 @@ static Exp *other_exp(Again *A, const Exp *e)
     return r;
 }
 
-/* The nest without the inputs that are computed again: rows of them are views, elements are computed
- * at the beginning of the body, bl. */
+/* The nest without the inputs that are computed again: rows of them are views, elements are
+ * computed at the beginning of the body, bl. */
 static Nest again_nest(Again *A, Bld *bl, const Nest *nest, Loc loc)
 {
     Nest r = {0};
@@ -575,8 +577,8 @@ static Body *again_body(Again *A, const Body *b)
 
 /* --- The choice ------------------------------------------------------------------------------- */
 
-/* Passes over memory: those of its readers against those of all and one that makes it. A launch is worth
- * one, too. */
+/* Passes over memory: those of its readers against those of all and one that makes it. A launch is
+ * worth one, too. */
 static bool saves(const Made *m)
 {
     return m->readers * m->arrays <= m->arrays + 1 + m->readers;
@@ -584,8 +586,8 @@ static bool saves(const Made *m)
 
 static bool is_good(const Made *m)
 {
-    return !m->needed && saves(m) && m->reads > 0 && m->reads <= MOST_READS && m->most_work <= MOST_WORK &&
-           m->most_loads <= MOST_LOADS;
+    return !m->needed && saves(m) && m->reads > 0 && m->reads <= MOST_READS &&
+           m->most_work <= MOST_WORK && m->most_loads <= MOST_LOADS;
 }
 
 /* Is it computed from what is itself computed again? Then it was not asked what it would cost. */

@@ -62,8 +62,8 @@ static int read_through(const Renest *R, const Body *b, int from, const Var *v, 
         if (s->exp->kind != E_RESHAPE || s->exp->reshape.arr.var != v)
             continue;
         uintptr_t n = uses_count(R->us, s->pat.at[0]);
-        bool ok = s->exp->reshape.dims.n == rank && n > 0 &&
-                  n == soac_inputs(b, s->pat.at[0]) && uses_stable(R->us, atom_var(s->pat.at[0]));
+        bool ok = s->exp->reshape.dims.n == rank && n > 0 && n == soac_inputs(b, s->pat.at[0]) &&
+                  uses_stable(R->us, atom_var(s->pat.at[0]));
         return ok ? i : -1;
     }
     return -1;
@@ -213,8 +213,7 @@ static Atom numbers(Bld *out, Loc loc, Atom n)
 /* Row i of arr: i itself for numbers. */
 static void bind_row(const Renest *R, Bld *bl, Loc loc, Var *x, Atom arr, Atom i)
 {
-    bind(bl, x,
-         counts(R, arr) ? exp_atom(R->cx, loc, i) : exp_index(R->cx, loc, arr, &i, 1, true));
+    bind(bl, x, counts(R, arr) ? exp_atom(R->cx, loc, i) : exp_index(R->cx, loc, arr, &i, 1, true));
 }
 
 /* arr with its outermost `from` dimensions replaced by dims. */

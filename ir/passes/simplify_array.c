@@ -343,9 +343,9 @@ static Exp *replicate_replicate(Simp *S, const Exp *e)
     return r;
 }
 
-/* [[a, b], [c, d]] is [a, b, c, d] in another shape: one array goes to the device, and not one for each row
- * and a copy of that. Rows that come in the order of their definitions are different ones, so that this is
- * no larger than they are; of others there may be few, as [r, r] doubles r. */
+/* [[a, b], [c, d]] is [a, b, c, d] in another shape: one array goes to the device, and not one for
+ * each row and a copy of that. Rows that come in the order of their definitions are different ones,
+ * so that this is no larger than they are; of others there may be few, as [r, r] doubles r. */
 static Exp *literal_flat(Simp *S, const Exp *e)
 {
     enum { MOST = 1024 };

@@ -332,8 +332,8 @@ static Exp *mapped_view(Simp *S, const Exp *r, const VarSet *inside, Atom row)
     return v;
 }
 
-/* A mapped-out result without the map: a row of an input gives the input, a view of it a view, what does not depend on
- * the row is replicated. NULL if it is none of these. */
+/* A mapped-out result without the map: a row of an input gives the input, a view of it a view, what
+ * does not depend on the row is replicated. NULL if it is none of these. */
 static Exp *mapped_result(Simp *S, const Exp *r, const VarSet *inside, Atom res, const Var *pat)
 {
     for (int j = 0; j < r->soac.fn->params.n; j++) {
@@ -347,7 +347,8 @@ static Exp *mapped_result(Simp *S, const Exp *r, const VarSet *inside, Atom res,
         return c;
     }
     if (bound_in(inside, res))
-        return simp_stable(S, atom_var((Var *)(uintptr_t)pat)) ? mapped_view(S, r, inside, res) : NULL;
+        return simp_stable(S, atom_var((Var *)(uintptr_t)pat)) ? mapped_view(S, r, inside, res)
+                                                               : NULL;
     return exp_replicate(S->cx, r->loc, r->soac.width, res);
 }
 
@@ -414,8 +415,8 @@ static Dests simp_dests(const Simp *S, const Dests *ds)
     return r;
 }
 
-/* A map that gives nothing and only asserts what does not depend on its rows: it holds of all of them, if
- * there are any. */
+/* A map that gives nothing and only asserts what does not depend on its rows: it holds of all of
+ * them, if there are any. */
 static bool assert_once(Simp *S, const Exp *r)
 {
     const Stms *ss = &r->soac.fn->body->stms;
@@ -424,7 +425,8 @@ static bool assert_once(Simp *S, const Exp *r)
         varset_add(rows, r->soac.fn->params.at[k]);
     for (int i = 0; i < ss->n; i++) {
         const Exp *e = ss->at[i].exp;
-        if (exp_uses_any(e, rows) || (e->kind != E_ASSERT && (!exp_is(e, F_SCALAR) || exp_traps(e))))
+        if (exp_uses_any(e, rows) ||
+            (e->kind != E_ASSERT && (!exp_is(e, F_SCALAR) || exp_traps(e))))
             return false;
     }
     Atom none = bld_exp(S->bl, "none", exp_binop(S->cx, r->loc, OP_LE, r->soac.width, atom_i64(0)));

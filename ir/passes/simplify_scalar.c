@@ -1,8 +1,8 @@
 /* Rules for scalar operations and conversions. Floats are never reassociated: a rule on floats
  * gives the same bits, signed zeros and NaNs included. Constants are folded with the interpreter's
  * own functions. */
-#include "ir/scalar.h"
 #include "ir/passes/simplify.h"
+#include "ir/scalar.h"
 #include "prove/poly.h"
 
 #include <math.h>
@@ -335,8 +335,8 @@ static bool sum_add(Sum *s, Atom a, int64_t k, int depth)
     return poly_add(&s->p, &one, k);
 }
 
-/* Differences of which a number or a variable is left, as between the ends of a slice: (i + 2) - (i - 1) = 3,
- * (i + 1)*n - i*n = n. */
+/* Differences of which a number or a variable is left, as between the ends of a slice: (i + 2) - (i
+ * - 1) = 3, (i + 1)*n - i*n = n. */
 static Exp *difference(Simp *S, const Exp *e)
 {
     enum { DEPTH = 4 };
@@ -395,9 +395,8 @@ static Exp *decided(Simp *S, const Exp *e)
 }
 
 const RuleRow scalar_rules[] = {
-    {E_PRIM, fold_prim}, {E_PRIM, units},        {E_PRIM, same_operands},
-    {E_PRIM, twice},     {E_PRIM, square},       {E_PRIM, bool_compare},
-    {E_PRIM, chained_constants},
-    {E_PRIM, cancelled}, {E_PRIM, difference},   {E_PRIM, decided},
-    {E_CONV, fold_conv}, {E_CONV, conv_conv},    {E_ATOM, NULL},
+    {E_PRIM, fold_prim},  {E_PRIM, units},        {E_PRIM, same_operands},     {E_PRIM, twice},
+    {E_PRIM, square},     {E_PRIM, bool_compare}, {E_PRIM, chained_constants}, {E_PRIM, cancelled},
+    {E_PRIM, difference}, {E_PRIM, decided},      {E_CONV, fold_conv},         {E_CONV, conv_conv},
+    {E_ATOM, NULL},
 };

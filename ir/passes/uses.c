@@ -56,8 +56,8 @@ bool uses_stable(const Uses *us, Atom a)
 
 static bool counts_up(const Exp *e)
 {
-    return e && e->kind == E_IOTA && atom_is_int(e->iota.start, 0) && atom_is_int(e->iota.stride, 1) &&
-           atom_type(e->iota.start).elem == T_I64;
+    return e && e->kind == E_IOTA && atom_is_int(e->iota.start, 0) &&
+           atom_is_int(e->iota.stride, 1) && atom_type(e->iota.start).elem == T_I64;
 }
 
 Atom uses_index_input(const Uses *us, Bld *out, const Exp *e, Atoms *arrs, Vars *params)

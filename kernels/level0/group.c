@@ -2,9 +2,9 @@
  * Arrays made in the body lie in local memory, scalars are computed by all threads alike, level-0
  * constructs deal their elements out to the threads, in loops where there are more elements than
  * threads. Every barrier stands in control flow that is the same for the whole group. */
+#include "common/policy.h"
 #include "kernels/level0/groupcost.h"
 #include "kernels/level1/segments.h"
-#include "common/policy.h"
 
 /* --- Code without parallelism -------------------------------------------------------------- */
 
@@ -157,8 +157,7 @@ static bool is_local(const Walk *w, Atom arr)
 static GroupTime index_time(const Walk *w, const Exp *e)
 {
     bool local = is_local(w, e->index.arr);
-    return e->index.safe ? group_time_read(w->kg->cx, local)
-                         : group_time_checked(w->kg->cx, local);
+    return e->index.safe ? group_time_read(w->kg->cx, local) : group_time_checked(w->kg->cx, local);
 }
 
 typedef struct {
@@ -218,8 +217,8 @@ static void walk_seg(Walk *w, const Exp *e)
         n.width = bound && n.width ? sx_mul(cx, n.width, bound) : NULL;
         for (int j = 0; j < d->xs.n; j++)
             if (d->xs.at[j]->type.rank == 0)
-                n.elem = group_time_add(cx, n.elem,
-                                        group_time_read(cx, is_local(w, d->arrs.at[j])));
+                n.elem =
+                    group_time_add(cx, n.elem, group_time_read(cx, is_local(w, d->arrs.at[j])));
     }
     if (!n.width)
         return;
@@ -354,17 +353,19 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
     kb_end(kg->kb);
 }
 
-/* How many elements a group of a kernel that may have several at a time gets, of `local` bytes each: so many
- * that memory is read in whole sectors, or not beside each other that there is a warp, if there is room
- * for them, and each compute unit has a group. */
-static const Sx *group_columns(Ctx *cx, const Sx *threads, const Sx *local, const Sx *total, bool beside)
+/* How many elements a group of a kernel that may have several at a time gets, of `local` bytes
+ * each: so many that memory is read in whole sectors, or not beside each other that there is a
+ * warp, if there is room for them, and each compute unit has a group. */
+static const Sx *group_columns(Ctx *cx, const Sx *threads, const Sx *local, const Sx *total,
+                               bool beside)
 {
     enum { SECTOR = 8 }; /* of 4 bytes */
     const Sx *one = sx_const(cx, 1), *columns = one, *team = sx_team_size(cx);
     if (!beside)
         team = sx_op(cx, SX_MIN, team, sx_const(cx, RT_USUAL_WARP));
     const Sx *most = sx_op(cx, SX_DIV, team, threads);
-    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), sx_op(cx, SX_MAX, one, local));
+    const Sx *room =
+        sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), sx_op(cx, SX_MAX, one, local));
     const Sx *units = sx_op(cx, SX_MAX, one, sx_size(cx, SIZE_COMPUTE_UNITS));
     most = sx_op(cx, SX_MIN, sx_op(cx, SX_MIN, most, room), sx_op(cx, SX_DIV, total, units));
     for (int n = 2; n <= SECTOR; n *= 2)
@@ -398,7 +399,8 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     w.work.size = size;
     bool few = kg->columns && w.scans;
     w.work.several = kg->columns != NULL;
-    pb_op(pb, (HostOp){.kind = H_SX, .var = size, .sx = group_threads(pb, &w, few ? 0 : GROUP_WARP)});
+    pb_op(pb,
+          (HostOp){.kind = H_SX, .var = size, .sx = group_threads(pb, &w, few ? 0 : GROUP_WARP)});
     if (kg->columns)
         pb_op(pb, (HostOp){.kind = H_SX,
                            .var = columns,

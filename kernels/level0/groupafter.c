@@ -1,7 +1,7 @@
-/* Maps behind a scan of a work-group that read what it gives, element by element: each work-item has
- * its elements in registers when it scans them, and goes on with the maps there. What nobody else
- * reads of the scan's results is never stored. Maps that read rows of global memory are left as
- * they are: dealt out elements are read together, runs of a work-item are not. */
+/* Maps behind a scan of a work-group that read what it gives, element by element: each work-item
+ * has its elements in registers when it scans them, and goes on with the maps there. What nobody
+ * else reads of the scan's results is never stored. Maps that read rows of global memory are left
+ * as they are: dealt out elements are read together, runs of a work-item are not. */
 #include "kernels/level1/segments.h"
 
 /* --- Which maps ----------------------------------------------------------------------------- */
@@ -92,8 +92,8 @@ static bool body_reads_near(const Finder *f, const Nest *nest, const Body *b)
     for (int i = 0; i < vs.n; i++) {
         const Var *v = vs.at[i];
         if (v->type.rank > 0 &&
-            (varset_has(f->elems, v) || (!varset_has(bound, v) && !is_near(f->kg, v) &&
-                                         !reads_one(f->kg->cx, nest, b, v))))
+            (varset_has(f->elems, v) ||
+             (!varset_has(bound, v) && !is_near(f->kg, v) && !reads_one(f->kg->cx, nest, b, v))))
             return false;
     }
     return true;
@@ -184,7 +184,8 @@ static void map_elem(KGen *kg, const Stm *s, const Sx *const *ix, VarMap *now)
         varmap_put(now, s->pat.at[j], r[j]);
 }
 
-VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac, const Sx *const *ix)
+VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac,
+                         const Sx *const *ix)
 {
     VarMap *now = varmap_new(kg->cx->perm);
     for (int j = 0; j < ac->n; j++)
@@ -194,9 +195,11 @@ VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs
     return now;
 }
 
-void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const Sx *const *ix, const VarMap *now)
+void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const Sx *const *ix,
+                       const VarMap *now)
 {
     for (int i = 0; i < a->n; i++)
         for (int j = 0; j < a->maps[i].pat.n; j++)
-            loc_store(kg, &a->outs[i][j], ix, s->exp->seg.nest.n, kg_of(kg, varmap_get(now, a->maps[i].pat.at[j])));
+            loc_store(kg, &a->outs[i][j], ix, s->exp->seg.nest.n,
+                      kg_of(kg, varmap_get(now, a->maps[i].pat.at[j])));
 }

@@ -11,7 +11,8 @@
 
 #include "common/policy.h"
 
-/* Cycles, of GPUs of the last years, where neighbouring elements overlap; see common/policy.h for what is a usual device. */
+/* Cycles, of GPUs of the last years, where neighbouring elements overlap; see common/policy.h for
+ * what is a usual device. */
 enum {
     STEP_WAIT = 2,
     STEP_BUSY = 1,
@@ -56,7 +57,8 @@ GroupTime group_time_prim(Ctx *cx, const Exp *e)
 {
     PrimOp op = e->prim.op;
     bool by_const = e->prim.args.n == 2 && !e->prim.args.at[1].var && prim_is_int(e->prim.type);
-    bool is_long = (op >= OP_DIV && op <= OP_POW && !by_const) || (op >= OP_SQRT && op <= OP_LGAMMA);
+    bool is_long =
+        (op >= OP_DIV && op <= OP_POW && !by_const) || (op >= OP_SQRT && op <= OP_LGAMMA);
     return is_long ? constant(cx, LONG_WAIT, LONG_BUSY) : group_time_step(cx);
 }
 
@@ -130,7 +132,8 @@ static GroupTime turn_time(Ctx *cx, const GroupNest *n, int k)
 
 /* --- All groups ------------------------------------------------------------------------------- */
 
-/* How many groups a compute unit holds at once, at least one; where they are several in one, elements. */
+/* How many groups a compute unit holds at once, at least one; where they are several in one,
+ * elements. */
 static const Sx *resident(Ctx *cx, const GroupWork *w, int k)
 {
     const Sx *one = sx_const(cx, 1), *size = sx_const(cx, group_size_number(k));
@@ -147,12 +150,12 @@ const Sx *group_all_time(Ctx *cx, const GroupWork *w, int k)
 {
     GroupTime t = group_time_zero(cx);
     for (int i = 0; i < w->nests.n; i++)
-        t = group_time_add(cx, t,
-                           group_time_times(cx, w->nests.at[i].turns,
-                                            turn_time(cx, &w->nests.at[i], k)));
+        t = group_time_add(
+            cx, t, group_time_times(cx, w->nests.at[i].turns, turn_time(cx, &w->nests.at[i], k)));
     const Sx *there = sx_op(cx, SX_MIN, w->groups, resident(cx, w, k));
     const Sx *alone = sx_op(cx, SX_DIV, sx_mul(cx, w->groups, t.wait), there);
-    const Sx *busy = sx_op(cx, SX_DIV, sx_mul(cx, w->groups, t.busy), sx_const(cx, PART * UNIT_WARPS));
+    const Sx *busy =
+        sx_op(cx, SX_DIV, sx_mul(cx, w->groups, t.busy), sx_const(cx, PART * UNIT_WARPS));
     return sx_add(cx, alone, busy);
 }
 

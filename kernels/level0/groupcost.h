@@ -1,5 +1,5 @@
-/* How long a group of so many work-items takes: what the size of work-groups is chosen by. A model of
- * GPUs, in cycles, as host expressions over sizes and facts of the device. It knows nothing of
+/* How long a group of so many work-items takes: what the size of work-groups is chosen by. A model
+ * of GPUs, in cycles, as host expressions over sizes and facts of the device. It knows nothing of
  * kernels. */
 #ifndef KERNELS_LEVEL0_GROUPCOST_H
 #define KERNELS_LEVEL0_GROUPCOST_H
@@ -17,8 +17,8 @@ typedef struct {
     const Sx *width, *turns; /* elements; how often each is run */
     GroupTime elem;          /* an element of each of them */
     int meets;               /* barriers of a turn */
-    GroupTime step;          /* reductions and scans: a step over the work-items of each of them ... */
-    int steps;               /* ... and how many of them there are */
+    GroupTime step; /* reductions and scans: a step over the work-items of each of them ... */
+    int steps;      /* ... and how many of them there are */
 } GroupNest;
 
 typedef struct {
@@ -31,9 +31,9 @@ typedef struct {
 
 /* What takes how long. */
 GroupTime group_time_zero(Ctx *cx);
-GroupTime group_time_step(Ctx *cx);             /* a short operation */
+GroupTime group_time_step(Ctx *cx); /* a short operation */
 GroupTime group_time_prim(Ctx *cx, const Exp *e);
-GroupTime group_time_read(Ctx *cx, bool local); /* an element of an array */
+GroupTime group_time_read(Ctx *cx, bool local);    /* an element of an array */
 GroupTime group_time_checked(Ctx *cx, bool local); /* ... whose index is checked */
 GroupTime group_time_add(Ctx *cx, GroupTime a, GroupTime b);
 GroupTime group_time_times(Ctx *cx, const Sx *n, GroupTime a);

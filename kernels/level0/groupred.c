@@ -1,7 +1,8 @@
-/* Reductions of one segment by a work-group (level 0). The work-items share out the elements; of their
- * sums some combine a few each, and then every work-item combines what those have: the result is known
- * to all behind two barriers, and lies in no memory. A tree of pairs has a barrier for each doubling, and
- * one for telling the result. Which sums meet is free only if the operator commutes; else it is a tree. */
+/* Reductions of one segment by a work-group (level 0). The work-items share out the elements; of
+ * their sums some combine a few each, and then every work-item combines what those have: the result
+ * is known to all behind two barriers, and lies in no memory. A tree of pairs has a barrier for
+ * each doubling, and one for telling the result. Which sums meet is free only if the operator
+ * commutes; else it is a tree. */
 #include "kernels/level1/segments.h"
 
 enum { FEW = 8, MOST = 4 * FEW }; /* work-items that combine the sums of up to FEW * FEW, of more */
@@ -34,7 +35,8 @@ static void accumulate(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs,
 }
 
 /* acc := acc and those of from[begin], from[begin + step] .. before `end`. */
-static void fold(KGen *kg, const Accs *ac, KBuf **from, const KExp *begin, const KExp *end, const KExp *step)
+static void fold(KGen *kg, const Accs *ac, KBuf **from, const KExp *begin, const KExp *end,
+                 const KExp *step)
 {
     Accs other = *ac;
     other.bufs = from;
@@ -61,7 +63,8 @@ static void gather(KGen *kg, const Accs *few, const Accs *all, const KExp *n)
 }
 
 /* What the combiners have lies beside the sums that others still read. */
-static void in_two_steps(KGen *kg, const Accs *ac, const Accs *few, const Accs *all, const KExp *threads)
+static void in_two_steps(KGen *kg, const Accs *ac, const Accs *few, const Accs *all,
+                         const KExp *threads)
 {
     KBuild *b = kg->kb;
     const KExp *n = kb_let(b, "n", combiners(kg, threads));
@@ -104,7 +107,8 @@ static void in_tree(KGen *kg, const Accs *ac, const Accs *all, const Chunk *n)
 }
 
 /* A run of elements for each work-item. */
-static void accumulate_runs(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, const Chunk *n)
+static void accumulate_runs(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs,
+                            const Chunk *n)
 {
     kb_if(kg->kb, n->active);
     seg_accumulate(kg, s->exp, ac, n, outs, s);

@@ -1,7 +1,7 @@
 /* Level-0 constructs: the threads of one work-group share out the elements. Called in group mode,
  * behind and before barriers; what an element needs is thread code. */
-#include "kernels/thread/hist.h"
 #include "kernels/level1/segments.h"
+#include "kernels/thread/hist.h"
 
 static void enter(KGen *kg)
 {
@@ -185,8 +185,8 @@ static void scalars0(KGen *kg, const Stm *s, KLoc *outs, const GroupAfter *after
     leave(kg);
 }
 
-/* Of one segment: the results are scalars that all know. A work-item that is alone finds them in the
- * cells to which its code writes. */
+/* Of one segment: the results are scalars that all know. A work-item that is alone finds them in
+ * the cells to which its code writes. */
 static void one_segment0(KGen *kg, const Stm *s)
 {
     KBuild *b = kg->kb;

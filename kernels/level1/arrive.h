@@ -1,8 +1,8 @@
 /* Partial results that the groups of a launch find, and that the last of them combines: a launch is
  * spared. Nobody waits for anybody, so any device can do it.
  *
- * A group (where work-items work by themselves: each of them) puts its part into a block, arrives at
- * the counter of what it is a part of, and hears how many did before. Who finds all others there
+ * A group (where work-items work by themselves: each of them) puts its part into a block, arrives
+ * at the counter of what it is a part of, and hears how many did before. Who finds all others there
  * reads their parts, combines them, in order, and sets the counter back to 0 for the next launch.
  * Arriving orders memory; parts are words that are written and read whole (PEEK, POST). */
 #ifndef KERNELS_LEVEL1_ARRIVE_H
@@ -42,8 +42,8 @@ typedef struct {
     const Arrive *arrive;
     const KExp *first, *step;
 } Parts;
-/* By the threads of the chunk n that was the last of its segment, n->seg: combines the partial results of all of
- * them, in their order, and stores the segment's (segred.c). */
+/* By the threads of the chunk n that was the last of its segment, n->seg: combines the partial
+ * results of all of them, in their order, and stores the segment's (segred.c). */
 void seg_combine(KGen *kg, const Stm *s, const ArrLoc *outs, const Accs *ac, const Chunk *n,
                  const Parts *parts, const KExp *last);
 /* The same by a work-item that works by itself, which was the last. */

@@ -1,19 +1,21 @@
-/* segred^1 of segments that lie beside each other in memory, as columns do: a group has a block of neighbouring
- * segments, and of each several threads, neighbours in neighbouring segments, so that what a warp reads is in one
- * piece without a transposed copy. Threads of a segment combine in local memory. If the blocks do not fill the device,
- * they are cut into chunks, each of a group, and the last group to have done one of a block combines what
- * all found of its segments (arrive.h).
+/* segred^1 of segments that lie beside each other in memory, as columns do: a group has a block of
+ * neighbouring segments, and of each several threads, neighbours in neighbouring segments, so that
+ * what a warp reads is in one piece without a transposed copy. Threads of a segment combine in
+ * local memory. If the blocks do not fill the device, they are cut into chunks, each of a group,
+ * and the last group to have done one of a block combines what all found of its segments
+ * (arrive.h).
  *
- * Where work-items work for themselves each has a strip of neighbouring segments, whose accumulators are
- * a private array: for each element of the chunk it goes along the strip, which is how the elements lie,
- * and what the target's compiler makes vectors of. */
+ * Where work-items work for themselves each has a strip of neighbouring segments, whose
+ * accumulators are a private array: for each element of the chunk it goes along the strip, which is
+ * how the elements lie, and what the target's compiler makes vectors of. */
 #include "kernels/level1/arrive.h"
 
 enum {
     TURNS = 4,   /* of the elements that are worth a thread, so that few partial results are left */
     BESIDE = 64, /* segments of a block, at most, where several threads of each are needed; */
     ROUND = 8,   /* a multiple of that if there are several blocks */
-    WAITING = 2, /* of the groups that fill the device so many are one, whose loads are on their way: few parts are left */
+    WAITING = 2, /* of the groups that fill the device so many are one, whose loads are on their
+                    way: few parts are left */
     STRIP = 256  /* segments of a work-item */
 };
 
@@ -27,14 +29,15 @@ static bool has_strips(const Stm *s)
 
 /* --- Numbers ------------------------------------------------------------------------------- */
 
-/* Host: all segments, those of a block; its threads to a segment; and how blocks are cut, as if they were
- * segments. */
+/* Host: all segments, those of a block; its threads to a segment; and how blocks are cut, as if
+ * they were segments. */
 typedef struct {
     const Sx *n_segs, *beside, *threads;
     Segments cut;
 } Blocks;
 
-/* Segments of a block where there are groups: one thread to each suffices if all of them fill the device. */
+/* Segments of a block where there are groups: one thread to each suffices if all of them fill the
+ * device. */
 static const Sx *beside_in_group(Ctx *cx, const Sx *n_segs, const Sx *fill)
 {
     const Sx *team = sx_team_size(cx), *round = sx_const(cx, ROUND);
@@ -49,9 +52,11 @@ static Blocks blocks_of(PlanBuild *pb, const Stm *s)
     Ctx *cx = pb->cx;
     const Nest *nest = &s->exp->seg.nest;
     const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
-    const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team));
+    const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS),
+                             sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team));
     Blocks bl = {.n_segs = nest_size(cx, nest, 0, nest->n - 1)};
-    const Sx *in_group = beside_in_group(cx, bl.n_segs, sx_op(cx, SX_MAX, sx_mul(cx, teams, team), one));
+    const Sx *in_group =
+        beside_in_group(cx, bl.n_segs, sx_op(cx, SX_MAX, sx_mul(cx, teams, team), one));
     const Sx *alone = sx_const(cx, has_strips(s) ? STRIP : 1);
     const Sx *beside = sx_select(cx, sx_sub(cx, team, one), in_group, alone);
     bl.beside = pb_let(pb, "beside", sx_op(cx, SX_MAX, beside, one));
@@ -59,10 +64,13 @@ static Blocks blocks_of(PlanBuild *pb, const Stm *s)
     bl.cut = (Segments){.n_segs = sx_op(cx, SX_CEILDIV, bl.n_segs, bl.beside),
                         .width = sx_atom(cx, nest_width(nest)),
                         .threads = team};
-    const Sx *workers = sx_op(cx, SX_DIV, teams, sx_select(cx, sx_sub(cx, team, one), sx_const(cx, WAITING), one));
+    const Sx *workers =
+        sx_op(cx, SX_DIV, teams, sx_select(cx, sx_sub(cx, team, one), sx_const(cx, WAITING), one));
     const Sx *each = sx_op(cx, SX_DIV, workers, sx_op(cx, SX_MAX, bl.cut.n_segs, one));
-    const Sx *worth = sx_mul(cx, bl.threads, sx_mul(cx, sx_size(cx, SIZE_ITEM_ELEMS), sx_const(cx, TURNS)));
-    segments_cut(pb, &bl.cut, sx_mul(cx, each, bl.cut.n_segs), sx_op(cx, SX_CEILDIV, bl.cut.width, worth));
+    const Sx *worth =
+        sx_mul(cx, bl.threads, sx_mul(cx, sx_size(cx, SIZE_ITEM_ELEMS), sx_const(cx, TURNS)));
+    segments_cut(pb, &bl.cut, sx_mul(cx, each, bl.cut.n_segs),
+                 sx_op(cx, SX_CEILDIV, bl.cut.width, worth));
     return bl;
 }
 
@@ -235,7 +243,8 @@ static void locate(const Across *t, Chunk *n, const KExp *block)
     const KExp *mine = kx_select(a, teams, kg_sub(kg, kg->lid, kg_mul(kg, n->p, n->apart)), zero);
     n->seg = kb_let(b, "seg", kg_add(kg, kg_mul(kg, block, n->apart), mine));
     const KExp *there = kg_lt(kg, n->seg, kg_host(kg, t->bl->n_segs));
-    n->active = kb_let(b, "there", kg_and(kg, n->active, kg_and(kg, kg_lt(kg, n->p, n->threads), there)));
+    n->active =
+        kb_let(b, "there", kg_and(kg, n->active, kg_and(kg, kg_lt(kg, n->p, n->threads), there)));
 }
 
 void segred_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
@@ -243,7 +252,8 @@ void segred_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     const Exp *e = s->exp;
     Blocks bl = blocks_of(pb, s);
     const Sx *zero = sx_const(pb->cx, 0), *one = sx_const(pb->cx, 1), *chunks = bl.cut.chunks;
-    const Sx *parts = sx_select(pb->cx, sx_sub(pb->cx, chunks, one), sx_mul(pb->cx, bl.n_segs, chunks), zero);
+    const Sx *parts =
+        sx_select(pb->cx, sx_sub(pb->cx, chunks, one), sx_mul(pb->cx, bl.n_segs, chunks), zero);
     ArriveMems mems = arrive_mems(pb, e->seg.op, e->seg.nes.n, bl.cut.n_segs, parts);
     KGen *kg = kg_new(pb, "segred_across", e);
     KBuild *b = kg->kb;

@@ -77,8 +77,9 @@ static bool is_brief(const Back *k)
     return seg_is_short(k->e->seg.body, true) && seg_is_short(k->e->seg.op->body, true);
 }
 
-/* Opens the loop over a work-item's elements. Short code is done for all of them side by side; with branches for some,
- * since drivers take long over it: 1.3 s for 32 elements of a map with two checks. */
+/* Opens the loop over a work-item's elements. Short code is done for all of them side by side; with
+ * branches for some, since drivers take long over it: 1.3 s for 32 elements of a map with two
+ * checks. */
 static const KExp *open_elems(Back *k, bool plain)
 {
     KGen *kg = k->kg;
@@ -279,8 +280,8 @@ static void post_sum(Back *k)
     seg_meet(kg);
 }
 
-/* Each work-item of the first warp waits for one tile of the window, which begins `far` tiles back: within the segment,
- * and said so, since 32 bits are then known to be enough. */
+/* Each work-item of the first warp waits for one tile of the window, which begins `far` tiles back:
+ * within the segment, and said so, since 32 bits are then known to be enough. */
 static void look_at_window(Back *k, const KVar *far, const KExp *window)
 {
     KGen *kg = k->kg;
@@ -463,7 +464,8 @@ static bool back_begin(PlanBuild *pb, const Stm *s, const Segments *sg, const Ar
         return false;
     }
     Kernel *kernel = kg_finish(kg);
-    pb_choose(pb, "segscan_back", sx_op(cx, SX_MIN, fits, few), one, "always: it reads its elements once");
+    pb_choose(pb, "segscan_back", sx_op(cx, SX_MIN, fits, few), one,
+              "always: it reads its elements once");
     pb_if_fits(pb, (Fit){kernel, kg->group_size, kg_local_bytes(kg)});
     pb_alloc_shared(pb, board, board_bytes(cx, tiles), ALLOC_BOARD);
     kg_launch(kg, kernel, tiles);

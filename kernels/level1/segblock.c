@@ -1,5 +1,5 @@
-/* Reductions for elements of a nest, on devices whose work-items work for themselves: CPUs. The same
- * constructs as in segtile.c and segshare.c.
+/* Reductions for elements of a nest, on devices whose work-items work for themselves: CPUs. The
+ * same constructs as in segtile.c and segshare.c.
  *
  * A work-item has a block of elements: rows and up to COLUMNS columns where arrays vary with one of
  * two dimensions (sides.c), else one row, that is, neighbours in the innermost dimension, whose
@@ -17,31 +17,31 @@
  *
  * An accumulator is loaded and stored once for U steps, an element of a tile once for R rows: then
  * arithmetic takes longer than memory. (R * U accumulators in registers, the loop over k inside, is
- * what other authors do; but for that the compiler has to make vectors of straight code, and the one
- * of the usual OpenCL driver does not.) Tiles lie by columns whatever lies side by side in memory.
- * Each element is reduced in order. */
+ * what other authors do; but for that the compiler has to make vectors of straight code, and the
+ * one of the usual OpenCL driver does not.) Tiles lie by columns whatever lies side by side in
+ * memory. Each element is reduced in order. */
 #include "kernels/level1/sums.h"
 
 enum {
     COLUMNS = 128,
-    MOST_ROWS = 64,           /* of a block; acc and tiles stay in the first and second cache */
-    DEPTH = 32,               /* D */
-    MOST_EACH = 4,            /* R, U */
-    MOST_APPLICATIONS = 128,  /* statements of f and op in straight code */
-    BLOCK_BYTES = 64 * 1024,  /* of acc and tiles; halves of COLUMNS until they fit */
-    BLOCKS = 8,               /* wanted for a compute unit */
-    LEAST_ELEMENTS = 16       /* of all blocks */
+    MOST_ROWS = 64,          /* of a block; acc and tiles stay in the first and second cache */
+    DEPTH = 32,              /* D */
+    MOST_EACH = 4,           /* R, U */
+    MOST_APPLICATIONS = 128, /* statements of f and op in straight code */
+    BLOCK_BYTES = 64 * 1024, /* of acc and tiles; halves of COLUMNS until they fit */
+    BLOCKS = 8,              /* wanted for a compute unit */
+    LEAST_ELEMENTS = 16      /* of all blocks */
 };
 
 typedef struct {
     KGen *kg;
     const Sums *r;
-    Sides *s;       /* NULL: a block is a row, */
-    Vars mine;      /* ... of elements of which f knows these */
-    KBuf **own;     /* their values */
-    Share share;    /* the block at work */
-    int columns;    /* that blocks have, at most */
-    int reg, steps; /* R, U */
+    Sides *s;                   /* NULL: a block is a row, */
+    Vars mine;                  /* ... of elements of which f knows these */
+    KBuf **own;                 /* their values */
+    Share share;                /* the block at work */
+    int columns;                /* that blocks have, at most */
+    int reg, steps;             /* R, U */
     const Sx *height;           /* host: rows of a block, a multiple of R */
     const KExp *first[N_SIDES]; /* row and column of the block's first element */
     const KExp *count[N_SIDES]; /* how many it has */
@@ -298,8 +298,7 @@ static const KExp *locate(Block *t, int side, const KExp *rest)
     const KExp *q = kb_let(b, "q", kg_quot(kg, rest, n));
     const KExp *width = kg_atom(kg, dim_of(t, side)->width);
     t->first[side] = kb_let(b, "first", kg_mul(kg, kg_sub(kg, rest, kg_mul(kg, q, n)), size));
-    t->count[side] =
-        kb_let(b, "count", kg_min(kg, size, kg_sub(kg, width, t->first[side])));
+    t->count[side] = kb_let(b, "count", kg_min(kg, size, kg_sub(kg, width, t->first[side])));
     return q;
 }
 
@@ -320,8 +319,8 @@ static void declare_buffers(Block *t)
     const Sums *r = t->r;
     t->acc = NEWN(kg->cx->perm, KBuf *, r->nes->n);
     for (int a = 0; a < r->nes->n; a++)
-        t->acc[a] = kb_array(kg->kb, "acc", r->op->params.at[a]->type.elem,
-                             most_rows(t) * t->columns);
+        t->acc[a] =
+            kb_array(kg->kb, "acc", r->op->params.at[a]->type.elem, most_rows(t) * t->columns);
     for (int i = 0; t->s && i < t->s->operands.n; i++) {
         Operand *o = &t->s->operands.at[i];
         if (o->side == COLS)
@@ -439,7 +438,8 @@ static int open_branch(Block *t, const ArrLoc *outs)
     Kernel *k = block_kernel(t, outs);
     if (!k)
         return 0;
-    pb_choose(pb, "segblock", sx_single(pb->cx), worth_it(t), "there are 16 elements or more (where work-items have groups for themselves)");
+    pb_choose(pb, "segblock", sx_single(pb->cx), worth_it(t),
+              "there are 16 elements or more (where work-items have groups for themselves)");
     kg_launch(t->kg, k, groups_of(t));
     pb_else(pb);
     return 1;

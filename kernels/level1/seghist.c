@@ -13,8 +13,8 @@
  *           kernel combines the C bins of each place. C is bounded by the memory for the bins.
  * Nothing waits for another group. On a CPU device a chunk belongs to one work-item, without
  * atomics and barriers: its local bins are the cache's. */
-#include "kernels/thread/hist.h"
 #include "kernels/level1/segments.h"
+#include "kernels/thread/hist.h"
 
 /* What the kernels of a seghist share. Host values. */
 typedef struct {
@@ -183,7 +183,8 @@ static void local_flush(KGen *kg, const SegHist *sh, const LocalBins *lb)
     HistVal *sums = values_of(kg, h, first);
     const KExp *changed = kx_bool(kg->cx->perm, false);
     for (int j = 0; j < h->n; j++)
-        changed = kx_or(kg->cx->perm, changed, kx_ne(kg->cx->perm, sums[j].x, kg_atom(kg, h->nes[j])));
+        changed =
+            kx_or(kg->cx->perm, changed, kx_ne(kg->cx->perm, sums[j].x, kg_atom(kg, h->nes[j])));
     kb_if(b, changed);
     hist_update(kg, h, bins_at(kg, sh, dest_locs(kg, sh), h->segs, bin), sums);
     kb_end(b);

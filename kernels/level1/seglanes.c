@@ -17,10 +17,10 @@
  *
  * 50 000 particles in 1000 boxes, each with those of 22 boxes (LavaMD), take 104 us on an H200 with
  * eight lanes for four of them, 135 with four lanes for one, 175 with one; from tiles that a group
- * stages in local memory 88 instead of 104. 1350 particles take 18 us with 32 lanes for each, 32 with
- * 32 for four, 131 with one; the whole program 40 us, 46 where each turn is a loop of its own. Here,
- * where arithmetic stays as it is written, it takes 7 us more to have the lane's elements of a reduction
- * in straight code by two. */
+ * stages in local memory 88 instead of 104. 1350 particles take 18 us with 32 lanes for each, 32
+ * with 32 for four, 131 with one; the whole program 40 us, 46 where each turn is a loop of its own.
+ * Here, where arithmetic stays as it is written, it takes 7 us more to have the lane's elements of
+ * a reduction in straight code by two. */
 #include "kernels/level1/sums.h"
 
 enum {
@@ -210,9 +210,10 @@ static bool turns_are_alike(Ctx *cx, const Lanes *l)
     return l->r.comm && width_is_known(cx, l) && seg_is_short(&l->before, true);
 }
 
-/* Lanes go through the elements of all turns as if these were one: where a turn has hardly more elements than there
- * are lanes, half of them would have nothing to do in its last step. What comes before a reduction each lane does for each
- * of its elements. There are no more lanes than elements of a turn, so that one step is within a turn or to the next. */
+/* Lanes go through the elements of all turns as if these were one: where a turn has hardly more
+ * elements than there are lanes, half of them would have nothing to do in its last step. What comes
+ * before a reduction each lane does for each of its elements. There are no more lanes than elements
+ * of a turn, so that one step is within a turn or to the next. */
 static void turns_as_one(KGen *kg, const Lanes *l)
 {
     Arena *a = kg->cx->perm;
@@ -240,7 +241,8 @@ static void turns_as_one(KGen *kg, const Lanes *l)
     ranges_reset(kg->known, mark);
 }
 
-/* Several elements of a lane read what a step needs once for all; and where turns are long, little is lost in each. */
+/* Several elements of a lane read what a step needs once for all; and where turns are long, little
+ * is lost in each. */
 static void all_turns(KGen *kg, const Lanes *l)
 {
     if (l->each.n > 1 || !turns_are_alike(kg->cx, l)) {
@@ -391,10 +393,12 @@ static void lanes_branch(PlanBuild *pb, Lanes *l, const ArrLoc *outs)
     Kernel *k = lanes_kernel(l, outs);
     const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
     if (l->each.n == 1)
-        pb_choose(pb, "seglanes", has_elements(cx, l, team), sx_sub(cx, l->n_lanes, sx_const(cx, 1)),
+        pb_choose(pb, "seglanes", has_elements(cx, l, team),
+                  sx_sub(cx, l->n_lanes, sx_const(cx, 1)),
                   "the device has room for several work-items to an element");
     else
-        pb_choose(pb, "seglanes", sx_op(cx, SX_MIN, whole_shares(cx, l), team), little_room(cx, room),
+        pb_choose(pb, "seglanes", sx_op(cx, SX_MIN, whole_shares(cx, l), team),
+                  little_room(cx, room),
                   "not much more of the device would be idle than with one element to a work-item");
     pb_if_fits(pb, (Fit){k, kg->group_size, kg_local_bytes(kg)});
     const Sx *per_group = sx_op(cx, SX_DIV, sx_const(cx, GROUP), l->n_lanes);

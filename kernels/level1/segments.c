@@ -347,7 +347,8 @@ void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
 }
 
 /* acc := op(what thread p - d has in `from`, acc), where there is such a thread; put into `to`. */
-static void scan_step(KGen *kg, const Accs *ac, const Chunk *n, const KExp *d, KBuf **from, KBuf **to)
+static void scan_step(KGen *kg, const Accs *ac, const Chunk *n, const KExp *d, KBuf **from,
+                      KBuf **to)
 {
     Accs left = *ac, right = *ac;
     left.bufs = from;
@@ -385,7 +386,8 @@ KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs)
 }
 
 /* Results in row-major order, as most are, need not know in which row they are. */
-void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *seg, const KExp *const *x)
+void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *seg,
+                       const KExp *const *x)
 {
     const Exp *e = s->exp;
     int depth = e->seg.nest.n - 1;

@@ -7,8 +7,8 @@
  *   C = 1, P = L   a group a segment
  *   C = 1, P < L   several segments a group
  *   C = 1, P = 1   a thread a segment
- * No group of a launch waits for another (but in segback.c), and every barrier is passed by all threads of a group the
- * same number of times. On a CPU P is always 1 and there are no barriers:
+ * No group of a launch waits for another (but in segback.c), and every barrier is passed by all
+ * threads of a group the same number of times. On a CPU P is always 1 and there are no barriers:
  * the work-items of a group run one after the other there anyway. Short segments are packed into
  * tiles of work-groups instead (segpack.c). */
 #ifndef KERNELS_LEVEL1_SEGMENTS_H
@@ -100,7 +100,8 @@ void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s);
 /* The locations of s's results from .. inside a kernel. */
 KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs);
 /* Stores what the reductions of segment number `seg` of segred s give. */
-void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *seg, const KExp *const *x);
+void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *seg,
+                       const KExp *const *x);
 /* The active thread's share of its chunk, accumulated; outer dimensions are bound. maps: where the
  * mapped-out results go (NULL: nowhere). */
 void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
@@ -121,11 +122,11 @@ KBuf **seg_stage(KGen *kg, const Accs *ac, int each);
  * them does not lie in one bank. */
 const KExp *seg_stage_at(KGen *kg, const KExp *number);
 
-/* Level 0: the threads of a group are dealt out evenly to the segments; opens the loop over segments
- * (all threads take every turn). */
+/* Level 0: the threads of a group are dealt out evenly to the segments; opens the loop over
+ * segments (all threads take every turn). */
 Chunk group_segments(KGen *kg, const Nest *nest);
-/* Reduces the one segment of s by all work-items, between barriers; outs: where mapped-out results go.
- * results: variables that get the accumulated values, in all of them (groupred.c). */
+/* Reduces the one segment of s by all work-items, between barriers; outs: where mapped-out results
+ * go. results: variables that get the accumulated values, in all of them (groupred.c). */
 void group_reduce(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, KVar **results);
 /* Maps behind a scan that are done with it (groupafter.c). */
 typedef struct {
@@ -136,10 +137,12 @@ typedef struct {
 } GroupAfter;
 /* Those behind statement i of b, a scan. */
 GroupAfter group_after(KGen *kg, const Body *b, int i);
-/* ... at the element of scan s at indices ix, with the scanned values in ac: the variables that hold what they make;
- * and stored. */
-VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac, const Sx *const *ix);
-void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const Sx *const *ix, const VarMap *now);
+/* ... at the element of scan s at indices ix, with the scanned values in ac: the variables that
+ * hold what they make; and stored. */
+VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac,
+                         const Sx *const *ix);
+void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const Sx *const *ix,
+                       const VarMap *now);
 /* Scans all segments, after and before barriers; outs: where the results go (groupscan.c). */
 void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, const GroupAfter *after);
 /* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
@@ -170,8 +173,9 @@ void stages_begin(Stages *st, int n, const Sx *const *bytes);
 /* ... and for one chunk a segment, with the results in `final`. */
 void stages_end(Stages *st, Mem *const *final);
 
-/* Launches the scan of segments of several chunks in one pass over the elements, and opens the branch (pb_end)
- * for where the device cannot do that; false, with nothing done, for scans that never are (segback.c). */
+/* Launches the scan of segments of several chunks in one pass over the elements, and opens the
+ * branch (pb_end) for where the device cannot do that; false, with nothing done, for scans that
+ * never are (segback.c). */
 bool segscan_back(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs);
 
 /* The same of a scan over one dimension and the scatter that reads it. */
@@ -180,9 +184,9 @@ bool segscan_scatter(PlanBuild *pb, const Stm *s, const ScanReader *reader);
 void seg_scatter_write(KGen *kg, const Exp *e, const ArrLoc *outs);
 
 /* The construct, with operators on scalars, by chunks of its segments. */
-KernelMaker segred_chunks;  /* segred.c */
-KernelMaker segred_across;  /* segacross.c: segments that lie beside each other in memory */
-KernelMaker segscan_chunks; /* segscan.c */
+KernelMaker segred_chunks;    /* segred.c */
+KernelMaker segred_across;    /* segacross.c: segments that lie beside each other in memory */
+KernelMaker segscan_chunks;   /* segscan.c */
 KernelMaker segscan_launches; /* the same, never in one launch */
 
 #endif

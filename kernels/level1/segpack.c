@@ -9,18 +9,18 @@
  * The elements are computed dealt out over the tile, so that neighbouring threads read neighbours
  * however short the segments are, and change places in padded local memory.
  *
- * Of a reduction each thread then combines a segment, or a part of one if it is longer than two runs;
- * the parts are combined in order.
+ * Of a reduction each thread then combines a segment, or a part of one if it is longer than two
+ * runs; the parts are combined in order.
  *
- * Of a scan each thread goes through a run of its own, in which segments begin and end anywhere; the
- * sums of the runs are scanned, each over so many threads as its segment reaches to the left, in the
- * order of the elements. Where a segment began in an earlier run, what lies before the run is added.
- * Scans go back to global memory the way they came.
+ * Of a scan each thread goes through a run of its own, in which segments begin and end anywhere;
+ * the sums of the runs are scanned, each over so many threads as its segment reaches to the left,
+ * in the order of the elements. Where a segment began in an earlier run, what lies before the run
+ * is added. Scans go back to global memory the way they came.
  *
  * Only where work-items work together, and for constructs whose arrays lie along the segments:
  * others are read as well by a thread a segment, or better. */
-#include "kernels/level1/sums.h"
 #include "common/policy.h"
+#include "kernels/level1/sums.h"
 
 enum { RUN_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
 /* In segments of so many elements those that neighbouring threads read at a time fill what memory
@@ -43,8 +43,9 @@ typedef struct {
     const KExp *run, *off; /* the thread's first element: in the tile, in its segment */
     const KExp *rest;      /* so many more from there on are of a segment that began before */
     /* of a reduction: */
-    const KExp *threads, *turn;  /* of a segment; segments at a time */
-    const KExp *mine, *part;     /* the thread's segment of those, its number among that one's threads */
+    const KExp *threads, *turn; /* of a segment; segments at a time */
+    const KExp *mine,
+        *part; /* the thread's segment of those, its number among that one's threads */
 } Pack;
 
 /* --- Elements, dealt out ------------------------------------------------------------------- */
@@ -254,8 +255,8 @@ static void scan_tile(Pack *p)
     make_elems(p, store_elems);
 }
 
-/* acc := the elements of the thread's part of its segment in the tile, combined. That it lies in the
- * tile is said once more: 32 bits are then seen to do for positions. */
+/* acc := the elements of the thread's part of its segment in the tile, combined. That it lies in
+ * the tile is said once more: 32 bits are then seen to do for positions. */
 static void reduce_part(Pack *p, const KExp *seg)
 {
     KGen *kg = p->kg;
@@ -338,8 +339,10 @@ static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int ea
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     bool scan = e->kind == E_SEGSCAN;
-    const Sx *runs = sx_const(pb->cx, 2 * (int64_t)each), *width = sx_atom(pb->cx, nest_width(nest));
-    const Sx *parts = sx_op(pb->cx, SX_MAX, sx_op(pb->cx, SX_CEILDIV, width, runs), sx_const(pb->cx, 1));
+    const Sx *runs = sx_const(pb->cx, 2 * (int64_t)each),
+             *width = sx_atom(pb->cx, nest_width(nest));
+    const Sx *parts =
+        sx_op(pb->cx, SX_MAX, sx_op(pb->cx, SX_CEILDIV, width, runs), sx_const(pb->cx, 1));
     parts = scan ? NULL : pb_let(pb, "threads", parts);
     const Sx *n_segs = nest_size(pb->cx, nest, 0, nest->n - 1);
     KGen *kg = kg_new(pb, scan ? "segscan_packed" : "segred_packed", e);
@@ -417,7 +420,8 @@ static bool pack_begin(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
         const Sx *most = sx_const(cx, WOVEN - 1);
         pays = sx_op(cx, SX_MIN, pays, sx_op(cx, SX_DIV, most, sx_op(cx, SX_MAX, w, one)));
     }
-    pb_choose(pb, "segpack", can, pays, "segments are short, and there are tiles of them for each compute unit");
+    pb_choose(pb, "segpack", can, pays,
+              "segments are short, and there are tiles of them for each compute unit");
     launch_tiles(pb, s, outs, each, per);
     pb_else(pb);
     return true;
@@ -445,7 +449,8 @@ static void across_if_wide(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     const Nest *nest = &s->exp->seg.nest;
     Ctx *cx = pb->cx;
     const Sx *beside = sx_atom(cx, nest->at[nest->n - 2].width);
-    pb_choose(pb, "segred_across", sx_const(cx, 1), sx_sub(cx, beside, sx_const(cx, RT_USUAL_WARP - 1)),
+    pb_choose(pb, "segred_across", sx_const(cx, 1),
+              sx_sub(cx, beside, sx_const(cx, RT_USUAL_WARP - 1)),
               "a warp of segments lies beside each other");
     segred_across(pb, s, outs);
     pb_else(pb);

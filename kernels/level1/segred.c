@@ -1,10 +1,10 @@
 /* segred^1: segmented reduction (see segments.h for the regimes).
  *
- * Each thread accumulates its share of a chunk, the threads of a chunk combine in local memory in the
- * order of their numbers. If segments have several chunks, the group that is the last to have done
- * one of a segment does the same over the partial results (arrive.h). A commutative operator lets neighbouring threads
- * take neighbouring elements; otherwise (and on a CPU) each thread has consecutive elements. Operators
- * on arrays are applied by one thread a segment. */
+ * Each thread accumulates its share of a chunk, the threads of a chunk combine in local memory in
+ * the order of their numbers. If segments have several chunks, the group that is the last to have
+ * done one of a segment does the same over the partial results (arrive.h). A commutative operator
+ * lets neighbouring threads take neighbouring elements; otherwise (and on a CPU) each thread has
+ * consecutive elements. Operators on arrays are applied by one thread a segment. */
 #include "kernels/level1/arrive.h"
 
 /* Loads of so many elements are on their way at a time: of chunks, of whole segments. */
@@ -86,8 +86,10 @@ static void reduce_chunk(KGen *kg, const Exp *e, const Accs *ac, Chunk *n, const
     accs_tree(kg, ac, n);
 }
 
-/* acc := the chunks' elements, reduced chunk by chunk; outs: of the mapped-out results, NULL: they are not written. */
-static Chunk red_chunks(KGen *kg, const Stm *s, const Exp *e, Accs *ac, const Segments *sg, const ArrLoc *outs)
+/* acc := the chunks' elements, reduced chunk by chunk; outs: of the mapped-out results, NULL: they
+ * are not written. */
+static Chunk red_chunks(KGen *kg, const Stm *s, const Exp *e, Accs *ac, const Segments *sg,
+                        const ArrLoc *outs)
 {
     *ac = accs_new(kg, e);
     accs_local(kg, ac, false);
@@ -125,10 +127,11 @@ static Stage red_segments(PlanBuild *pb, const Stm *s, const Segments *sg, const
     return finish_stage(kg);
 }
 
-/* --- Several chunks a segment, in one launch --------------------------------------------------- */
+/* --- Several chunks a segment, in one launch --- */
 
 /* acc := the thread's share of the partial results. */
-static void combine_share(KGen *kg, const Exp *e, const Accs *ac, const Chunk *all, const Parts *parts)
+static void combine_share(KGen *kg, const Exp *e, const Accs *ac, const Chunk *all,
+                          const Parts *parts)
 {
     accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
     const KExp *off = open_share(kg, all, e);
@@ -172,8 +175,8 @@ typedef struct {
     Arrive arrive;
 } Arriving;
 
-/* By the last one of a segment's chunks, each of which has a whole group (or a work-item that works by
- * itself): its result, of the partial ones in their order. */
+/* By the last one of a segment's chunks, each of which has a whole group (or a work-item that works
+ * by itself): its result, of the partial ones in their order. */
 static void combine_chunks(void *env, const KExp *last, bool team)
 {
     Arriving *w = env;
@@ -184,7 +187,7 @@ static void combine_chunks(void *env, const KExp *last, bool team)
 }
 
 static Stage red_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
-                       const ArriveMems *mems)
+                          const ArriveMems *mems)
 {
     KGen *kg = kg_new(pb, "segred_arriving", s->exp);
     KBuild *b = kg->kb;
@@ -278,7 +281,8 @@ void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e)), each = sg;
     pb_if_more(pb, sg.chunks, 1);
     sg.threads = sx_team_size(cx);
-    ArriveMems mems = arrive_mems(pb, e->seg.op, e->seg.nes.n, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks));
+    ArriveMems mems =
+        arrive_mems(pb, e->seg.op, e->seg.nes.n, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks));
     Stage arriving = red_arriving(pb, s, &sg, outs, &mems);
     stage_launch(&arriving, &sg, NULL);
     pb_else(pb);

@@ -3,9 +3,9 @@
  *
  *     segmap^1 .. <x in xs> { redomap op (f x) ys }
  *
- * A thread works on R elements at once, so that each y that it reads is used R times and R chains of
- * operations run side by side. All threads of a group read the same y at the same time, which the
- * memory gives to all of a warp at once: nothing is staged. What f knows of x lies in registers
+ * A thread works on R elements at once, so that each y that it reads is used R times and R chains
+ * of operations run side by side. All threads of a group read the same y at the same time, which
+ * the memory gives to all of a warp at once: nothing is staged. What f knows of x lies in registers
  * (sumseach.c):
  *
  *     for k = 0, 4 ..:
@@ -17,9 +17,9 @@
 #include "kernels/level1/sums.h"
 
 enum {
-    GROUP = 128,      /* threads of a group */
-    TOGETHER = 4,      /* k that become straight code */
-    GROUPS = 64,       /* wanted for a compute unit, so that the last ones do not run alone for long */
+    GROUP = 128,  /* threads of a group */
+    TOGETHER = 4, /* k that become straight code */
+    GROUPS = 64,  /* wanted for a compute unit, so that the last ones do not run alone for long */
     LEAST_GROUPS = 4,  /* ... and at least */
     WHOLE_GROUPS = 64, /* ... where reductions are not cut */
     PIECE = 64         /* elements of a piece, at least */
@@ -47,8 +47,7 @@ static void accumulate_some(const Each *t, const KExp *k)
         const KExp *u = kb_for(kg->kb, "u", kg_int(kg, 0), kg_int(kg, TOGETHER), kg_int(kg, 1));
         kg_loop_unroll(kg, -1); /* by us: neighbours are seen to be such */
         const Sx *at = kg_sx_of(kg, kg_add(kg, k, u));
-        kb_store(kg->kb, some[p], u,
-                 loc_load(kg, "x", kg_arr(kg, r->arrs->at[p].var), &at, 1));
+        kb_store(kg->kb, some[p], u, loc_load(kg, "x", kg_arr(kg, r->arrs->at[p].var), &at, 1));
         kb_end(kg->kb);
     }
     const KExp *u = kb_for(kg->kb, "u", kg_int(kg, 0), kg_int(kg, TOGETHER), kg_int(kg, 1));
@@ -100,8 +99,7 @@ static void store_elements(const Shared *sh, const KLoc *outs)
 static const Sx *blocks_along(const Each *t)
 {
     Ctx *cx = t->kg->cx;
-    return sx_op(cx, SX_CEILDIV, sx_atom(cx, sums_inner(t->r)->width),
-                 sx_const(cx, GROUP * t->n));
+    return sx_op(cx, SX_CEILDIV, sx_atom(cx, sums_inner(t->r)->width), sx_const(cx, GROUP * t->n));
 }
 
 static const Sx *blocks_in_all(const Each *t)
@@ -124,8 +122,7 @@ static Kernel *share_kernel(Shared *sh, const ArrLoc *outs)
     const KExp *n = kg_host(kg, blocks_along(t));
     const KExp *q = kb_let(b, "q", kg_quot(kg, sh->share.block, n));
     const KExp *in_row = kg_sub(kg, sh->share.block, kg_mul(kg, q, n));
-    t->first = kb_let(b, "first",
-                      kg_add(kg, kg_mul(kg, in_row, kg_int(kg, GROUP * t->n)), lane));
+    t->first = kb_let(b, "first", kg_add(kg, kg_mul(kg, in_row, kg_int(kg, GROUP * t->n)), lane));
     t->step = kg_int(kg, GROUP);
     nest_bind_range(kg, &r->e->seg.nest, 0, r->depth - 1, q);
     each_load(t);
@@ -159,7 +156,8 @@ static void whole_branch(Shared sh, const ArrLoc *outs)
     PlanBuild *pb = t->kg->pb;
     Kernel *k = share_kernel(&sh, outs);
     const Sx *blocks = blocks_in_all(t);
-    open_branch(pb, t, k, sx_const(pb->cx, 1), sx_op(pb->cx, SX_DIV, blocks, groups_of(pb->cx, WHOLE_GROUPS)));
+    open_branch(pb, t, k, sx_const(pb->cx, 1),
+                sx_op(pb->cx, SX_DIV, blocks, groups_of(pb->cx, WHOLE_GROUPS)));
     kg_launch(t->kg, k, nest_groups(t->kg, blocks, sx_const(pb->cx, 1)));
     pb_else(pb);
 }

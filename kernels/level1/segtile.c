@@ -14,17 +14,17 @@
  *             acc[i][j] := op(acc[i][j], f(a[i], b[j]))
  *     results of the thread's elements := what the body makes of acc
  *
- * An element of global memory is then read once for S*R or S*Q results and one of local memory for R
- * or Q. The elements of the next tile are on their way to registers while this one is worked on, and
- * then go to the other half of the tiles' buffers. In both dimensions four elements of a thread are
- * neighbours, a vector in a tile; a warp has few rows and columns, so that it reads little of a tile
- * at a time. Who loads what of a tile depends on which of its directions lies side by side in memory:
- * transposed operands cost nearly the same.
+ * An element of global memory is then read once for S*R or S*Q results and one of local memory for
+ * R or Q. The elements of the next tile are on their way to registers while this one is worked on,
+ * and then go to the other half of the tiles' buffers. In both dimensions four elements of a thread
+ * are neighbours, a vector in a tile; a warp has few rows and columns, so that it reads little of a
+ * tile at a time. Who loads what of a tile depends on which of its directions lies side by side in
+ * memory: transposed operands cost nearly the same.
  *
  * A group has 256 threads. S is 16 where there are elements enough. Where there are few, their
  * reductions are long, or it does not matter: then groups reduce pieces (sums.h), and with S below
- * 16 the group's 256 / S^2 slices, each of S x S threads, take one k of the tile in turn and combine
- * in the end, which operators that commute allow.
+ * 16 the group's 256 / S^2 slices, each of S x S threads, take one k of the tile in turn and
+ * combine in the end, which operators that commute allow.
  *
  * At a block's edge, rows, columns and k beyond the end are clamped to the last, which makes loads
  * right; only what belongs to an element is stored. No accumulator sees a k beyond the end, so
@@ -35,11 +35,11 @@
 #include "kernels/level1/sums.h"
 
 enum {
-    GROUP = 256,              /* threads of a group */
-    TOGETHER = 4,             /* rows or columns of a thread that are neighbours: vectors in a tile */
-    VECTOR_BYTES = 16,        /* to which tiles are aligned */
-    HALVES = 2,               /* of a tile's buffer: one is read while the other is written */
-    WARP_ROWS = 4,            /* of the threads of a warp, where there are as many */
+    GROUP = 256,       /* threads of a group */
+    TOGETHER = 4,      /* rows or columns of a thread that are neighbours: vectors in a tile */
+    VECTOR_BYTES = 16, /* to which tiles are aligned */
+    HALVES = 2,        /* of a tile's buffer: one is read while the other is written */
+    WARP_ROWS = 4,     /* of the threads of a warp, where there are as many */
     WARP_COLS = 8,
     ACC_BYTES = 512,          /* of a thread's accumulators, at most: half of its registers */
     OWN_BYTES = 784,          /* of all that a thread has in registers */
@@ -250,8 +250,8 @@ static int depth_unrolled(const Tiles *t)
     return n > most ? most : n < 1 ? 1 : n;
 }
 
-/* Accumulates those of the first `deep` k of the tile that begins at k0 which are the slice's; so many
- * of them as straight code. */
+/* Accumulates those of the first `deep` k of the tile that begins at k0 which are the slice's; so
+ * many of them as straight code. */
 static void work_on(Tiles *t, const KExp *half, const KExp *k0, const KExp *deep, int unroll)
 {
     KGen *kg = t->kg;
@@ -269,8 +269,8 @@ static void work_on(Tiles *t, const KExp *half, const KExp *k0, const KExp *deep
     kb_end(kg->kb);
 }
 
-/* The tile from k0 on. Where it is known to be whole, code is the better the more of it there is; for
- * some shapes that is worth the text. */
+/* The tile from k0 on. Where it is known to be whole, code is the better the more of it there is;
+ * for some shapes that is worth the text. */
 static void work_tile(Tiles *t, const KExp *half, const KExp *k0)
 {
     KGen *kg = t->kg;
@@ -513,8 +513,10 @@ static void number_threads(Tiles *t)
         t->slice = kg_int(kg, 0);
     int wide = side < WARP_COLS ? side : WARP_COLS, high = side < WARP_COLS ? side : WARP_ROWS;
     const KExp *cols = kg_int(kg, wide), *rows = kg_int(kg, high);
-    const KExp *warps = kg_int(kg, side / wide), *warp = kg_quot(kg, in_slice, kg_mul(kg, cols, rows));
-    const KExp *row = kg_rem(kg, kg_quot(kg, in_slice, cols), rows), *col = kg_rem(kg, in_slice, cols);
+    const KExp *warps = kg_int(kg, side / wide),
+               *warp = kg_quot(kg, in_slice, kg_mul(kg, cols, rows));
+    const KExp *row = kg_rem(kg, kg_quot(kg, in_slice, cols), rows),
+               *col = kg_rem(kg, in_slice, cols);
     t->mine[ROWS] = kb_let(b, "row", kg_add(kg, kg_mul(kg, kg_quot(kg, warp, warps), rows), row));
     t->mine[COLS] = kb_let(b, "col", kg_add(kg, kg_mul(kg, kg_rem(kg, warp, warps), cols), col));
 }
@@ -556,8 +558,8 @@ static const Sx *fits_device(const Tiles *t)
     return sx_op(cx, SX_MIN, room, team);
 }
 
-/* Pieces of a reduction, each of some tiles at least: several where the blocks are too few to keep the
- * device busy. */
+/* Pieces of a reduction, each of some tiles at least: several where the blocks are too few to keep
+ * the device busy. */
 static const Sx *pieces_wanted(const Tiles *t)
 {
     Ctx *cx = t->kg->cx;
@@ -608,8 +610,9 @@ static Tiles tiles_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Sh
 
 static void open_branch(PlanBuild *pb, const Tiles *t, Kernel *k, const Sx *worth)
 {
-    const char *when = arena_printf(pb->cx->perm, "blocks of %d x %d are well filled and keep the device busy",
-                                    block_of(&t->shape, ROWS), block_of(&t->shape, COLS));
+    const char *when =
+        arena_printf(pb->cx->perm, "blocks of %d x %d are well filled and keep the device busy",
+                     block_of(&t->shape, ROWS), block_of(&t->shape, COLS));
     pb_choose(pb, "segtile", fits_device(t), worth, when);
     pb_if_fits(pb, (Fit){k, t->kg->group_size, kg_local_bytes(t->kg)});
 }
@@ -656,26 +659,67 @@ static int own_bytes(const Tiles *t)
 static bool allows(Tiles *t, const Shape *s)
 {
     t->shape = *s;
-    return (s->elems & (t->r->red ? MANY : FEW)) &&
-           sums_bytes(t->r) * cells_of(s) <= ACC_BYTES && own_bytes(t) <= OWN_BYTES &&
-           (slices_of(s) == 1 || t->r->comm);
+    return (s->elems & (t->r->red ? MANY : FEW)) && sums_bytes(t->r) * cells_of(s) <= ACC_BYTES &&
+           own_bytes(t) <= OWN_BYTES && (slices_of(s) == 1 || t->r->comm);
 }
 
 int segtile_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
 {
     static const Shape shapes[] = {
-        {.elems = MANY, .side = 16, .reg = {8, 16}, .depth = 8, .straight = true,
-         .piece = 256, .least = 2, .groups = 1, .fill = 60, .full = 60},
-        {.elems = MANY, .side = 16, .reg = {8, 8}, .depth = 16, .straight = true, .instead = true,
-         .piece = 256, .least = 2, .groups = 2, .fill = 60, .full = 60},
-        {.elems = MANY, .side = 16, .reg = {4, 4}, .depth = 16, .straight = true,
-         .piece = 32, .least = 17, .groups = 2, .fill = 25},
-        {.elems = FEW, .side = 8, .reg = {4, 4}, .depth = 32,
-         .piece = 64, .least = 17, .groups = 4, .fill = 25},
-        {.elems = FEW, .side = 2, .reg = {4, 4}, .depth = 128,
-         .piece = 256, .least = 5, .groups = 4, .fill = 25},
-        {.elems = FEW, .side = 1, .reg = {4, 4}, .depth = 256,
-         .piece = 512, .least = 2, .groups = 4, .fill = 25},
+        {.elems = MANY,
+         .side = 16,
+         .reg = {8, 16},
+         .depth = 8,
+         .straight = true,
+         .piece = 256,
+         .least = 2,
+         .groups = 1,
+         .fill = 60,
+         .full = 60},
+        {.elems = MANY,
+         .side = 16,
+         .reg = {8, 8},
+         .depth = 16,
+         .straight = true,
+         .instead = true,
+         .piece = 256,
+         .least = 2,
+         .groups = 2,
+         .fill = 60,
+         .full = 60},
+        {.elems = MANY,
+         .side = 16,
+         .reg = {4, 4},
+         .depth = 16,
+         .straight = true,
+         .piece = 32,
+         .least = 17,
+         .groups = 2,
+         .fill = 25},
+        {.elems = FEW,
+         .side = 8,
+         .reg = {4, 4},
+         .depth = 32,
+         .piece = 64,
+         .least = 17,
+         .groups = 4,
+         .fill = 25},
+        {.elems = FEW,
+         .side = 2,
+         .reg = {4, 4},
+         .depth = 128,
+         .piece = 256,
+         .least = 5,
+         .groups = 4,
+         .fill = 25},
+        {.elems = FEW,
+         .side = 1,
+         .reg = {4, 4},
+         .depth = 256,
+         .piece = 512,
+         .least = 2,
+         .groups = 4,
+         .fill = 25},
     };
     if (r->depth < 2)
         return 0;

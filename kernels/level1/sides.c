@@ -1,5 +1,5 @@
-/* Reductions of elements in two dimensions over arrays of which each varies with one of the two: which
- * they are, and what they read (sums.h). */
+/* Reductions of elements in two dimensions over arrays of which each varies with one of the two:
+ * which they are, and what they read (sums.h). */
 #include "kernels/level1/sums.h"
 
 /* The columns are the dimension along which results lie side by side. */
@@ -48,7 +48,8 @@ static void note_leaf(void *env, const Sx *x)
 static bool lies_beside(const Sides *s, const Sx *at, const Var *v)
 {
     Ctx *cx = s->kg->cx;
-    const Sx *zero = sx_const(cx, 0), *one = sx_const(cx, 1), *first = sx_with(cx, at, s->r->k, zero);
+    const Sx *zero = sx_const(cx, 0), *one = sx_const(cx, 1),
+             *first = sx_with(cx, at, s->r->k, zero);
     return sx_eq(sx_add(cx, sx_with(cx, first, v, zero), one), sx_with(cx, first, v, one));
 }
 

@@ -40,7 +40,8 @@ void sums_take(Ctx *cx, Sums *r, const Exp *sum)
     r->comm = sum->soac.comm;
 }
 
-/* So few that a thread has them in registers at once, as the taps of a filter: nothing is shared by many. */
+/* So few that a thread has them in registers at once, as the taps of a filter: nothing is shared by
+ * many. */
 static bool is_brief(const Sums *r)
 {
     return !r->width.var && r->width.c.i < RT_USUAL_WARP;
@@ -291,8 +292,8 @@ void sums_store_parts(KGen *kg, const Sums *r, const Pieces *p, const KExp *piec
     const Nest *nest = &r->e->seg.nest;
     const Sx *elem = sx_const(cx, 0);
     for (int d = 0; d < r->depth; d++)
-        elem = sx_add(cx, sx_mul(cx, elem, kg_sx(kg, nest->at[d].width)),
-                      sx_var(cx, nest->at[d].idx));
+        elem =
+            sx_add(cx, sx_mul(cx, elem, kg_sx(kg, nest->at[d].width)), sx_var(cx, nest->at[d].idx));
     const KExp *at = kb_let(b, "at", part_at(kg, r, piece, kg_at(kg, elem))), *some = kg_int(kg, n);
     if (n > 1)
         at = kb_let(b, "at", kg_mul(kg, kg_quot(kg, at, some), some));

@@ -44,7 +44,8 @@ const KExp **sums_combined(KGen *kg, const Sums *r, const KExp *const *acc, cons
 void sums_apply(KGen *kg, const Sums *r, KBuf **acc, const KExp *at, const KExp *const *x);
 /* Private buffers for n elements' accumulators, set to neutral elements. */
 KBuf **sums_accs(KGen *kg, const Sums *r, int n);
-/* Stores the results of the element whose nest is bound, and whose reduction is in acc at `cell`. */
+/* Stores the results of the element whose nest is bound, and whose reduction is in acc
+ * at `cell`. */
 void sums_store(KGen *kg, const Sums *r, const KLoc *outs, KBuf **acc, const KExp *cell);
 
 /* --- Several elements a thread (sumseach.c) ------------------------------------------------ */
@@ -52,11 +53,12 @@ void sums_store(KGen *kg, const Sums *r, const KLoc *outs, KBuf **acc, const KEx
 typedef struct {
     KGen *kg;
     const Sums *r;
-    int n;                    /* so many */
-    Vars mine;                /* what f and op know of an element */
-    KBuf **own;               /* the values of those for the thread's elements */
-    KBuf **acc;               /* sums_accs */
-    const KExp *first, *step; /* in the innermost dimension: the thread's first element, to the next */
+    int n;      /* so many */
+    Vars mine;  /* what f and op know of an element */
+    KBuf **own; /* the values of those for the thread's elements */
+    KBuf **acc; /* sums_accs */
+    const KExp *first,
+        *step; /* in the innermost dimension: the thread's first element, to the next */
 } Each;
 
 const NestDim *sums_inner(const Sums *r); /* the innermost dimension of elements */
@@ -95,8 +97,8 @@ typedef struct {
     const KExp *block, *piece, *from, *to;
 } Share;
 Share sums_open_share(KGen *kg, const Sums *r, const Sx *blocks, const Pieces *p);
-/* Stores acc from `cell` on as the partial results of the element whose indices are bound and of the
- * n - 1 that follow it. If these are several, the place of the first is a multiple of n. */
+/* Stores acc from `cell` on as the partial results of the element whose indices are bound and of
+ * the n - 1 that follow it. If these are several, the place of the first is a multiple of n. */
 void sums_store_parts(KGen *kg, const Sums *r, const Pieces *p, const KExp *piece, KBuf **acc,
                       const KExp *cell, int n);
 /* Launches the kernel that combines partial results and stores results. */
@@ -109,7 +111,7 @@ void sums_combine(PlanBuild *pb, const Sums *r, const Pieces *p, const ArrLoc *o
 enum { ROWS, COLS, N_SIDES };
 /* What f reads of an array: a parameter, or an access of which the position is known. */
 typedef struct {
-    const Var *v; /* takes its value */
+    const Var *v;   /* takes its value */
     KLoc from;      /* its element, over the indices of the nest and k */
     const Sx *step; /* by which it grows with k */
     int side;       /* with which it varies; N_SIDES: with none */
@@ -128,20 +130,21 @@ typedef struct {
 } Sides;
 /* Columns are the dimension along which results lie side by side. */
 Sides sides_of(KGen *kg, const Sums *r, const ArrLoc *outs);
-/* Finds the operands, with all but the two dimensions bound; false where one varies with both, none with
- * one of them, or f knows of more than operands. */
+/* Finds the operands, with all but the two dimensions bound; false where one varies with both, none
+ * with one of them, or f knows of more than operands. */
 bool sides_find(Sides *s);
 
 /* --- segblock.c, segtile.c, segshare.c ----------------------------------------------------- */
 
-/* Opens a branch (pb_end) for a launch on devices whose work-items work for themselves; 0: the construct
- * has not the shape. */
+/* Opens a branch (pb_end) for a launch on devices whose work-items work for themselves; 0: the
+ * construct has not the shape. */
 int segblock_branch(PlanBuild *pb, const Sums *r, const ArrLoc *outs);
-/* Opens branches (pb_end) for launches in which groups work on blocks of elements in two dimensions,
- * if the construct has the shape; what is appended next is done where none of them is worth it.
- * Their number. */
+/* Opens branches (pb_end) for launches in which groups work on blocks of elements in two
+ * dimensions, if the construct has the shape; what is appended next is done where none of them is
+ * worth it. Their number. */
 int segtile_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs);
-/* The same where lanes share out what an element's reduction goes over; of reductions in loops, too (seglanes.c). */
+/* The same where lanes share out what an element's reduction goes over; of reductions in loops, too
+ * (seglanes.c). */
 int lanes_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 /* The same in whatever shape fits. */
 int sums_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs);

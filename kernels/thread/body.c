@@ -229,9 +229,10 @@ static void branch_begin(KGen *kg, const Stm *s, Branch *br)
     }
 }
 
-/* Does a statement of a branch load what all work-items share, by the turn of the loop that they are in, and may it
- * as well be done before, since that is in bounds whatever the branch asks? Then there is no branch for a compiler
- * that has selections, which must not load what the program may not; and loads of several turns are on their way. */
+/* Does a statement of a branch load what all work-items share, by the turn of the loop that they
+ * are in, and may it as well be done before, since that is in bounds whatever the branch asks? Then
+ * there is no branch for a compiler that has selections, which must not load what the program may
+ * not; and loads of several turns are on their way. */
 static bool may_load_early(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;

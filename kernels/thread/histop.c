@@ -30,7 +30,8 @@ static PrimOp atomic_of(const Lambda *op)
     const Exp *e = single_op(op);
     if (!e || !is_atomic(e->prim.op) || prim_type_bytes[t] < 4)
         return N_PRIM_OPS;
-    /* On floating-point numbers there are sums, of atomics on 64 bits those of the basic extension. */
+    /* On floating-point numbers there are sums, of atomics on 64 bits those of the
+     * basic extension. */
     if (e->prim.op != OP_ADD && (prim_is_float(t) || prim_type_bytes[t] == 8))
         return N_PRIM_OPS;
     return e->prim.op;
@@ -78,7 +79,8 @@ const HistPart *hist_parts(Ctx *cx, const Lambda *op)
 {
     int n = op->body->res.n;
     for (int i = 0; i < op->body->stms.n; i++)
-        if (exp_has_effect(op->body->stms.at[i].exp)) /* no result needs an assertion: it would be in no part */
+        if (exp_has_effect(op->body->stms.at[i]
+                               .exp)) /* no result needs an assertion: it would be in no part */
             return NULL;
     HistPart *parts = NEWN(cx->perm, HistPart, n);
     for (int j = 0; j < n; j++) {

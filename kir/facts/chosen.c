@@ -1,12 +1,14 @@
-/* Variables whose values are chosen among indices: the place of the least element, the last one that was found.
+/* Variables whose values are chosen among indices: the place of the least element, the last one
+ * that was found.
  *
  *     var best: i64 = n
  *     for j .. { if .. { set best = j } }
  *     shuffle other = best lane ..;  store buf[..] = best;  load x = buf[..]
  *
- * Variables, what lanes exchange, and local and private buffers make a family if they are given each other's values: as they
- * are, or by select, min or max of them. What comes in from elsewhere are its sources. Where all of these are indices,
- * so is what the variables hold (narrow.c finds out, and of which range): comparisons and exchanges take 32 bits. */
+ * Variables, what lanes exchange, and local and private buffers make a family if they are given
+ * each other's values: as they are, or by select, min or max of them. What comes in from elsewhere
+ * are its sources. Where all of these are indices, so is what the variables hold (narrow.c finds
+ * out, and of which range): comparisons and exchanges take 32 bits. */
 #include "kir/facts/chosen.h"
 
 #include "kir/walk.h"
@@ -141,7 +143,8 @@ static bool note_giving(void *env, KStm *s)
 KChosen *kchosen_of(Arena *a, const KBlock *b)
 {
     KChosen *c = NEW(a, KChosen);
-    *c = (KChosen){.arena = a, .info = kinfo_of(a, b), .of = ptrmap_new(a), .giving = ptrmap_new(a)};
+    *c =
+        (KChosen){.arena = a, .info = kinfo_of(a, b), .of = ptrmap_new(a), .giving = ptrmap_new(a)};
     kblock_visit(b, &(KVisitor){.env = c, .enter = note_member});
     kblock_visit(b, &(KVisitor){.env = c, .enter = note_giving});
     return c;

@@ -13,8 +13,8 @@ struct KFamily {
     KRange range;    /* of the values that come from elsewhere, as far as they were seen */
     bool seen;       /* there were some */
     VEC(const KVar *) scalars; /* those that are parameters */
-    bool spoilt;     /* something else gets in */
-    bool changes;    /* there is more in it than what LOADs bind */
+    bool spoilt;               /* something else gets in */
+    bool changes;              /* there is more in it than what LOADs bind */
 };
 
 KChosen *kchosen_of(Arena *a, const KBlock *b);

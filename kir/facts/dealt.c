@@ -56,7 +56,8 @@ bool kdealt_step(const KExp *step, const KExp *to)
     step = kx_converted(step);
     if (step->kind != KE_ID)
         return false;
-    return step->id == KID_GROUP_SIZE || (step->id == KID_LEAD_SIZE && to->kind == KE_CONST && to->c.i <= LEAD_LEAST);
+    return step->id == KID_GROUP_SIZE ||
+           (step->id == KID_LEAD_SIZE && to->kind == KE_CONST && to->c.i <= LEAD_LEAST);
 }
 
 /* What is bound comes before what uses it. */
@@ -65,7 +66,8 @@ static bool find(void *env, KStm *s)
     KDealt *d = env;
     if (s->kind == KST_LET && s->x[0]->type.elem == T_I64)
         ptrmap_put(d->rests, s->var, &rest_of[rest(d, s->x[0])]);
-    if (s->kind == KST_FOR && !s->doubling && (rest(d, s->x[2]) == NONE || kdealt_step(s->x[2], s->x[1])))
+    if (s->kind == KST_FOR && !s->doubling &&
+        (rest(d, s->x[2]) == NONE || kdealt_step(s->x[2], s->x[1])))
         ptrmap_put(d->rests, s->var, &rest_of[rest(d, s->x[0])]);
     return true;
 }
@@ -121,7 +123,8 @@ bool kdealt_is_number(const KInfo *info, const KExp *x)
     return is_id(info, x, KID_LOCAL);
 }
 
-/* In `for base from 0 to n by group_size { let j = base + local_id; if j < n {} }`, with more LETs or without, j; else NULL. */
+/* In `for base from 0 to n by group_size { let j = base + local_id; if j < n {} }`, with more LETs
+ * or without, j; else NULL. */
 static const KExp *based(const KInfo *info, const KStm *s)
 {
     const KBlock *b = &s->body[0];
@@ -131,10 +134,13 @@ static const KExp *based(const KInfo *info, const KStm *s)
             return NULL;
     if (!last || last->kind != KST_IF || last->body[1].n > 0)
         return NULL;
-    const KExp *less = last->x[0], *j = less->kind == KE_PRIM && less->op == OP_LT ? less->x[0] : NULL;
-    const KExp *sum = j && j->kind == KE_VAR && kx_same(less->x[1], s->x[1]) ? definition(info, j) : NULL;
-    bool adds = sum && sum->kind == KE_PRIM && sum->op == OP_ADD && sum->exact && sum->x[0]->kind == KE_VAR &&
-                sum->x[0]->var == s->var && kdealt_is_number(info, sum->x[1]);
+    const KExp *less = last->x[0],
+               *j = less->kind == KE_PRIM && less->op == OP_LT ? less->x[0] : NULL;
+    const KExp *sum =
+        j && j->kind == KE_VAR && kx_same(less->x[1], s->x[1]) ? definition(info, j) : NULL;
+    bool adds = sum && sum->kind == KE_PRIM && sum->op == OP_ADD && sum->exact &&
+                sum->x[0]->kind == KE_VAR && sum->x[0]->var == s->var &&
+                kdealt_is_number(info, sum->x[1]);
     return adds ? j : NULL;
 }
 
@@ -143,11 +149,10 @@ bool kdealt_loop(Arena *a, const KInfo *info, KStm *s, KDealtLoop *loop)
     if (s->kind != KST_FOR || s->doubling || !is_id(info, s->x[2], KID_GROUP_SIZE))
         return false;
     bool straight = kdealt_is_number(info, s->x[0]);
-    const KExp *j = straight                 ? kx_var(a, s->var)
-                    : kx_is_int(s->x[0], 0) ? based(info, s)
-                                            : NULL;
+    const KExp *j = straight ? kx_var(a, s->var) : kx_is_int(s->x[0], 0) ? based(info, s) : NULL;
     if (!j)
         return false;
-    *loop = (KDealtLoop){s, j, straight ? &s->body[0] : &vec_last(&s->body[0])->body[0], !straight && s->body[0].n > 2};
+    *loop = (KDealtLoop){s, j, straight ? &s->body[0] : &vec_last(&s->body[0])->body[0],
+                         !straight && s->body[0].n > 2};
     return true;
 }

@@ -4,20 +4,21 @@
 
 #include "kir/walk.h"
 
-/* Of a loop to `to` from the work-item's number on, or from 0 with that number added: does it deal its turns to the
- * work-items of a group? By the size of the group; or by that of its lead, where these are the turns of the same
- * work-items because they are so few. */
+/* Of a loop to `to` from the work-item's number on, or from 0 with that number added: does it deal
+ * its turns to the work-items of a group? By the size of the group; or by that of its lead, where
+ * these are the turns of the same work-items because they are so few. */
 bool kdealt_step(const KExp *step, const KExp *to);
 
 typedef struct KDealt KDealt;
 KDealt *kdealt_of(Arena *a, const KFun *f);
-/* Is the access to an element whose number, counted from the beginning of the buffer's memory, is the
- * work-item's plus a multiple of the group's size? Then two work-items never find the same, whatever turns of
- * whatever loops they are in. */
+/* Is the access to an element whose number, counted from the beginning of the buffer's memory, is
+ * the work-item's plus a multiple of the group's size? Then two work-items never find the same,
+ * whatever turns of whatever loops they are in. */
 bool kdealt_access(const KDealt *d, const KStm *s);
 
-/* A loop of a kernel as made whose turns are dealt to the work-items of a group: `for j from local_id to n by
- * group_size`, or `for base from 0 to n by group_size { let j = base + local_id; if j < n {} }`. */
+/* A loop of a kernel as made whose turns are dealt to the work-items of a group: `for j from
+ * local_id to n by group_size`, or `for base from 0 to n by group_size { let j = base + local_id;
+ * if j < n {} }`. */
 typedef struct {
     KStm *loop;
     const KExp *j; /* the element of the turn */

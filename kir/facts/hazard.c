@@ -12,19 +12,20 @@
  *    vector in which the other is;
  *  - both are in the column of a matrix that a loop has dealt to the work-item: buf[i], buf[r * k +
  * i] in `for i from local_id to k by group_size`;
- *  - a loop deals turns i to the work-items, and no two of these have that distance: buf[3 * i], buf[3 * i + 1];
+ *  - a loop deals turns i to the work-items, and no two of these have that distance: buf[3 * i],
+ * buf[3 * i + 1];
  *  - they are at places that differ and are the same for all: buf[0], buf[1];
  *  - they are in the two halves of a buffer that a loop works on in turns: buf[cur + ...] and
  *    buf[next + ...], where cur and next are exchanged, and never changed otherwise;
  *  - all work-items have written the same value to a place that is the same for all;
  *  - an earlier load and a later store stand under one choice that varies and has to do with the
- *    place of only one of them, or with their distance: a step of a tree, where those that read what
- *    is d away are chosen so that nobody writes there.
+ *    place of only one of them, or with their distance: a step of a tree, where those that read
+ * what is d away are chosen so that nobody writes there.
  *
  * Dealt places, and those from columns on, believe the maker, and so does this: memory that VIEWs
  * name from different offsets on is different. Where there is one work-item in a group (not
- * `teams`), nothing is asked; where work-items stand in columns (columns.c), only whether they meet: the
- * rest was seen when there was one.
+ * `teams`), nothing is asked; where work-items stand in columns (columns.c), only whether they
+ * meet: the rest was seen when there was one.
  *
  * Of two places in the row that is dealt to the work-item, buf[k * i + x] and buf[k * i + y], often
  * cannot be told whether x and y stay in the row: they are data, of which bounds checks or proofs
@@ -76,7 +77,7 @@ typedef struct {
     VEC(Choice) around;
     VEC(const KStm *) turning; /* FORs around, expanded */
     KHalves halves;
-    PtrMap *exits;   /* WORK -> what is pending where it is left */
+    PtrMap *exits; /* WORK -> what is pending where it is left */
     KColumns columns;
     const KStm *stm; /* what is wrong, and with it */
     const char *error;
@@ -209,7 +210,8 @@ static bool one_step(const Access *a)
 static bool same_alone(const Hazard *h, const Access *a, const Access *b)
 {
     for (int d = 0; d < DIMS; d++)
-        if (h->places.dims & 1u << d && !(a->alone[d] && b->alone[d] && kx_same(a->alone[d], b->alone[d])))
+        if (h->places.dims & 1u << d &&
+            !(a->alone[d] && b->alone[d] && kx_same(a->alone[d], b->alone[d])))
             return false;
     return true;
 }
@@ -307,13 +309,14 @@ static Meeting meeting(const Hazard *h, const Access *a, const KExp *at, const A
 {
     int64_t d, m = kstm_lanes(a->stm), n = kstm_lanes(b->stm);
     bool known = distance(at, b->at, &d);
-    bool varies =
-        !kuniform_exp(h->places.uniform, at) || (a->offset && !kuniform_exp(h->places.uniform, a->offset));
+    bool varies = !kuniform_exp(h->places.uniform, at) ||
+                  (a->offset && !kuniform_exp(h->places.uniform, a->offset));
     if (khalves_apart(&h->halves, at, b->at))
         return APART;
     if (varies) {
         bool inside = known && ((d >= 0 && d + n <= m) || (d <= 0 && m - d <= n));
-        bool apart = kplaces_same_column(&h->places, at, b->at) || kplaces_turns_apart(&h->places, at, b->at);
+        bool apart = kplaces_same_column(&h->places, at, b->at) ||
+                     kplaces_turns_apart(&h->places, at, b->at);
         if (inside || (m == 1 && n == 1 && apart))
             return APART;
         return kplaces_maybe_same_row(&h->places, at, b->at) ? UNSURE : MEET;
@@ -417,9 +420,15 @@ static void note_block(Hazard *h, const KBlock *b)
 /* --- The walk ------------------------------------------------------------------------------ */
 
 /* Which accesses may have come since the last barrier: for each number a set, before halves were
- * exchanged, or after; and the same of those of the lead that only a barrier of its own has followed, which others than
- * the lead did not wait for. */
-enum { AS_IT_IS = 1, SWAPPED = 2, MET = 2 /* bits that a set moves by */, SETS_AS_IT_IS = 5, SETS_SWAPPED = 10 };
+ * exchanged, or after; and the same of those of the lead that only a barrier of its own has
+ * followed, which others than the lead did not wait for. */
+enum {
+    AS_IT_IS = 1,
+    SWAPPED = 2,
+    MET = 2 /* bits that a set moves by */,
+    SETS_AS_IT_IS = 5,
+    SETS_SWAPPED = 10
+};
 
 static uint8_t *pending_new(Hazard *h)
 {
@@ -541,8 +550,9 @@ static void pending_meet_lead(const Hazard *h, uint8_t *p)
 static void walk_meet(Hazard *h, const KStm *s, uint8_t *p)
 {
     if (!kuniform_flow(h->places.uniform, s))
-        wrong(h, s, s->lead ? "not all of a group's lead come here together, and nobody else"
-                            : "not all work-items of a group come here together");
+        wrong(h, s,
+              s->lead ? "not all of a group's lead come here together, and nobody else"
+                      : "not all work-items of a group come here together");
     if (kstm_fence(s) & 1u << KS_LOCAL && s->lead)
         pending_meet_lead(h, p);
     else if (kstm_fence(s) & 1u << KS_LOCAL)

@@ -216,14 +216,16 @@ bool kplaces_maybe_same_row(const KPlaces *p, const KExp *at, const KExp *bt)
 
 /* --- Turns ------------------------------------------------------------------------------------ */
 
-/* By how much the position grows with base + local_id, the element that a loop deals; 0: not known. */
+/* By how much the position grows with base + local_id, the element that a loop deals; 0:
+ * not known. */
 static int64_t factor_of(const KPlaces *p, const Poly *x)
 {
     int64_t own = 0, base = 0;
     for (int i = 0; i < x->n; i++)
         for (int m = 0; m < POLY_DEGREE && x->t[i].leaves[m]; m++) {
             const KExp *leaf = kposition_leaf(p->positions, x->t[i].leaves[m]);
-            bool dealt = loop_of(p, leaf) && loop_of(p, leaf)->x[2]->kind == KE_ID; /* see kdealt_step */
+            bool dealt =
+                loop_of(p, leaf) && loop_of(p, leaf)->x[2]->kind == KE_ID; /* see kdealt_step */
             if (leaf->kind == KE_ID && leaf->id == KID_LOCAL)
                 own = kposition_factor(x, x->t[i].leaves[m]);
             else if (!kuniform_exp(p->uniform, leaf) || (dealt && base))
@@ -238,5 +240,6 @@ static int64_t factor_of(const KPlaces *p, const Poly *x)
 bool kplaces_turns_apart(const KPlaces *p, const KExp *at, const KExp *bt)
 {
     Poly x = kposition(p->positions, at), y = kposition(p->positions, bt);
-    return p->dims == 1 && factor_of(p, &x) == factor_of(p, &y) && kposition_turns_apart(&x, &y, factor_of(p, &x));
+    return p->dims == 1 && factor_of(p, &x) == factor_of(p, &y) &&
+           kposition_turns_apart(&x, &y, factor_of(p, &x));
 }

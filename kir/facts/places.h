@@ -1,6 +1,7 @@
-/* Places of local memory that work-items share out by their numbers: which of them belong to one work-item, in whatever turn
- * of whatever loop it is. Positions and conditions are expanded: what variables stand for is in their place. Columns and rows
- * believe the kernel's maker that data stay in them (hazard.c says what follows). */
+/* Places of local memory that work-items share out by their numbers: which of them belong to one
+ * work-item, in whatever turn of whatever loop it is. Positions and conditions are expanded: what
+ * variables stand for is in their place. Columns and rows believe the kernel's maker that data stay
+ * in them (hazard.c says what follows). */
 #ifndef KIR_FACTS_PLACES_H
 #define KIR_FACTS_PLACES_H
 
@@ -22,8 +23,8 @@ bool kplaces_changes(const KPlaces *p, const KExp *x);
 bool kplaces_alone(const KPlaces *p, const KExp *x, int *dim);
 /* Are both in the column of a matrix that one and the same loop has dealt to the work-item? */
 bool kplaces_same_column(const KPlaces *p, const KExp *x, const KExp *y);
-/* Are they places of the row that is the work-item's own, as far as can be told? Where work-items have numbers in two
- * dimensions, a row may be of several. */
+/* Are they places of the row that is the work-item's own, as far as can be told? Where work-items
+ * have numbers in two dimensions, a row may be of several. */
 bool kplaces_maybe_same_row(const KPlaces *p, const KExp *at, const KExp *bt);
 /* Are they at a distance that no two turns of a loop have that is dealt to the work-items? */
 bool kplaces_turns_apart(const KPlaces *p, const KExp *at, const KExp *bt);

@@ -20,7 +20,8 @@ const KExp *kposition_leaf(const KPositions *p, Leaf l);
 bool kposition_distance(const Poly *x, const Poly *y, int64_t *by);
 /* By how much x grows with the leaf; 0: not at all, or not by a number. */
 int64_t kposition_factor(const Poly *x, Leaf l);
-/* x and y grow by k with i, all else in them is the same: is x with one i another place than y with another i for sure? */
+/* x and y grow by k with i, all else in them is the same: is x with one i another place than y with
+ * another i for sure? */
 bool kposition_turns_apart(const Poly *x, const Poly *y, int64_t k);
 /* A power of two, at most the power of two `most`, that divides x, its number (Poly's c) taken
  * away, for sure. */

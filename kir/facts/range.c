@@ -105,7 +105,8 @@ static const KExp *op_any(KRanges *r, Op *make, const KExp *x, const KExp *y)
     return x && y ? small(make(r->arena, x, y)) : x ? x : y;
 }
 
-/* At most both: a plain one if the other one is long, which leaves room for what is added; else the least. */
+/* At most both: a plain one if the other one is long, which leaves room for what is added; else the
+ * least. */
 static const KExp *at_most(KRanges *r, const KExp *x, const KExp *y)
 {
     enum { PLAIN = 5, LONG = 16 };

@@ -31,7 +31,8 @@ struct KUniform {
 
 /* --- Questions -------------------------------------------------------------------------------- */
 
-/* A choice by the target: where the work-items of a group do not work together there are no others. */
+/* A choice by the target: where the work-items of a group do not work together there are
+ * no others. */
 static bool is_by_team(const KExp *x)
 {
     return x->kind == KE_SELECT && x->x[0]->kind == KE_ID && x->x[0]->id == KID_TEAMS;

@@ -8,10 +8,12 @@ typedef struct KUniform KUniform;
 
 /* Looks at the whole kernel, and stays true as long as it is not changed. */
 KUniform *kuniform_of(Arena *a, const KFun *f);
-/* Has the expression, wherever its variables are in scope, one value for all work-items of a group that
- * are there together? What is loaded from a place that is the same for all counts as the same. */
+/* Has the expression, wherever its variables are in scope, one value for all work-items of a group
+ * that are there together? What is loaded from a place that is the same for all counts as
+ * the same. */
 bool kuniform_exp(const KUniform *u, const KExp *x);
-/* Do the work-items of a group come to the statement all together, or not at all? To a barrier of its lead: those of that. */
+/* Do the work-items of a group come to the statement all together, or not at all? To a barrier of
+ * its lead: those of that. */
 bool kuniform_flow(const KUniform *u, const KStm *s);
 
 /* hazard.c. What is wrong with the barriers of a kernel, NULL if nothing; *at: where. A barrier

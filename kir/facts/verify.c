@@ -5,8 +5,8 @@
 #include "base/intern.h"
 #include "base/ptrmap.h"
 #include "ir/scalar.h"
-#include "kir/text/text.h"
 #include "kir/facts/uniform.h"
+#include "kir/text/text.h"
 #include "kir/walk.h"
 
 #include <ctype.h>

@@ -12,8 +12,8 @@
  * barrier orders. An atomic in global memory may tell another group that data are there: what this
  * group did in global memory before it, a barrier in between keeps before it.
  *
- * Barriers of a group's lead order what the lead does, for itself: they need not where another one of either kind
- * lies between, but spare no barrier of the group. */
+ * Barriers of a group's lead order what the lead does, for itself: they need not where another one
+ * of either kind lies between, but spare no barrier of the group. */
 #include "kir/facts/dealt.h"
 #include "kir/passes/passes.h"
 #include "kir/walk.h"

@@ -1,30 +1,27 @@
 /* Kernels whose groups work on one element of a nest after the other, made to work on several
  * neighbouring ones at a time, where that reads and writes memory in longer runs:
  *
- *     for g from group_id to n by groups {       for t from group_id to ceil(n / columns) by groups {
- *         load x = xss[m * local_id + g]             g = min(t * columns + column, n - 1)
- *         store tmp[local_id] = x                    load x = xss[m * row + g]
- *         barrier local                     ->       store tmp[row * columns + column] = x
- *         load y = tmp[n - 1 - local_id]             barrier local
- *         store yss[m * local_id + g] = y            load y = tmp[(n - 1 - row) * columns + column]
- *     }                                              if t * columns + column < n {
- *                                                        store yss[m * row + g] = y
- *                                                    } }
+ *     for g from group_id to n by groups {       for t from group_id to ceil(n / columns) by groups
+ * { load x = xss[m * local_id + g]             g = min(t * columns + column, n - 1) store
+ * tmp[local_id] = x                    load x = xss[m * row + g] barrier local ->       store
+ * tmp[row * columns + column] = x load y = tmp[n - 1 - local_id]             barrier local store
+ * yss[m * local_id + g] = y            load y = tmp[(n - 1 - row) * columns + column] } if t *
+ * columns + column < n { store yss[m * row + g] = y } }
  *
  * Work-items are then numbered in two dimensions: by the element of the group that they are for,
  * their column, and in it. (Where an element reads memory in runs of its own, its work-items are
- * neighbours: columns one behind the other.) Each column has its part of local memory. Columns beyond the last element
- * do that one again, and keep what they find to themselves.
+ * neighbours: columns one behind the other.) Each column has its part of local memory. Columns
+ * beyond the last element do that one again, and keep what they find to themselves.
  *
  * All columns meet at the same barriers, so this is only for kernels in which what is done does not
  * depend on the element. Until the passes before this one are done, the kernel is written for one
  * element, and what they find of its work-items holds in each column. */
 #include "kir/passes/columns.h"
 
-#include "kir/passes/passes.h"
 #include "kir/facts/position.h"
-#include "kir/target/target.h"
 #include "kir/facts/uniform.h"
+#include "kir/passes/passes.h"
+#include "kir/target/target.h"
 #include "kir/walk.h"
 
 /* --- The loop over the elements --------------------------------------------------------------- */
@@ -192,8 +189,8 @@ static bool varies(const Runs *r, const KExp *leaf)
     return !g;
 }
 
-/* Is it at neighbouring places for neighbouring elements, or for neighbours of the loop in which an element's
- * work-items share it out? Where it is so for neither, or for both, nothing is said. */
+/* Is it at neighbouring places for neighbouring elements, or for neighbours of the loop in which an
+ * element's work-items share it out? Where it is so for neither, or for both, nothing is said. */
 static void count_access(Runs *r, const KExp *at)
 {
     Poly p = kposition(r->positions, at);
@@ -253,8 +250,9 @@ typedef struct {
     const KExp *there; /* is the element one that no other column has? */
 } Columns;
 
-/* The work-items of an element are those of the other dimension; neighbours may be of other elements, unless columns lie
- * one behind the other: whoever asks for lanes asks whether an element has whole sub-groups of them. */
+/* The work-items of an element are those of the other dimension; neighbours may be of other
+ * elements, unless columns lie one behind the other: whoever asks for lanes asks whether an element
+ * has whole sub-groups of them. */
 static const KExp *row_of(void *env, const KExp *x)
 {
     const Columns *c = env;

@@ -4,11 +4,11 @@
 
 #include "kir/kir.h"
 
-/* Is it a kernel whose groups work on one element after the other, and can they have several of them
- * at a time? Then it is marked, the pass will see to it, and each launch has groups of two
+/* Is it a kernel whose groups work on one element after the other, and can they have several of
+ * them at a time? Then it is marked, the pass will see to it, and each launch has groups of two
  * dimensions, with local memory for all of their elements: elements and work-items of an element
- * (KC_LATER) where it reads and writes memory mostly in runs of neighbouring elements; else, if it is
- * wanted at all, the other way round (KC_BEHIND). */
+ * (KC_LATER) where it reads and writes memory mostly in runs of neighbouring elements; else, if it
+ * is wanted at all, the other way round (KC_BEHIND). */
 void kir_want_columns(KFun *f, bool behind);
 
 #endif

@@ -1,21 +1,20 @@
 /* Turns that the work-items of a group share out record what fails behind their loop.
  *
  *     for j from lid to n by group_size unroll 4 {      var failed = 0; var arg = 0
- *         work w {                                      for j from lid to n by group_size unroll 4 {
- *             if !(0 <= i && i < n) {                       work w {
- *                 fail 3 (i, n)                   =>            if !(0 <= i && i < n) {
- *                 leave w                                           set arg = failed == 0 ? i : arg
- *             }                                                     set failed = failed == 0 ? 1 : failed
+ *         work w {                                      for j from lid to n by group_size unroll 4
+ * { if !(0 <= i && i < n) {                       work w { fail 3 (i, n)                   => if
+ * !(0 <= i && i < n) { leave w                                           set arg = failed == 0 ? i
+ * : arg }                                                     set failed = failed == 0 ? 1 : failed
  *             load x = xs[i]                                        leave w
  *             store a[j] = x                                    ...
  *         }                                             }
  *     }                                                 if failed == 1 { fail 3 (arg, n) }
  *
- * To record a failure is a call with atomics in it, across which the target's compiler moves nothing: each load would
- * have arrived, and be stored, before the next index is looked at. With assignments alone the turns are straight
- * code under predicates, and their loads are on their way together (a step of NW: 8.2 us on an H200 instead of 9.0; without
- * checks 7.9). The first failure of a work-item is
- * kept; which one of a launch is recorded nobody knows.
+ * To record a failure is a call with atomics in it, across which the target's compiler moves
+ * nothing: each load would have arrived, and be stored, before the next index is looked at. With
+ * assignments alone the turns are straight code under predicates, and their loads are on their way
+ * together (a step of NW: 8.2 us on an H200 instead of 9.0; without checks 7.9). The first failure
+ * of a work-item is kept; which one of a launch is recorded nobody knows.
  *
  * Before: a kernel on a target. After: well-formed. */
 #include "kir/facts/dealt.h"
@@ -30,7 +29,8 @@ typedef struct {
     VEC(KStm *) fails;
     KVar *args[MOST_ARGS], *failed;
     int n_args; /* that vary, of the failure that has most of them */
-    bool other; /* something that asks for failures, a loop, or a way out past what comes behind this one */
+    bool other; /* something that asks for failures, a loop, or a way out past what comes behind
+                   this one */
 } Failures;
 
 static bool note_bound(void *env, KStm *s)
@@ -41,8 +41,8 @@ static bool note_bound(void *env, KStm *s)
     if (s->kind == KST_WORK)
         ptrset_add(w->bound, s);
     w->other |= s->kind == KST_LEAVE && !ptrset_has(w->bound, s->target);
-    w->other |= s->kind == KST_FOR || s->kind == KST_WHILE || s->kind == KST_FAILING || s->kind == KST_HEAP ||
-                s->kind == KST_BARRIER;
+    w->other |= s->kind == KST_FOR || s->kind == KST_WHILE || s->kind == KST_FAILING ||
+                s->kind == KST_HEAP || s->kind == KST_BARRIER;
     if (s->kind == KST_FAIL)
         vec_push(w->b->arena, &w->fails, s);
     return true;
@@ -145,7 +145,9 @@ static void record(const Failures *w, KBuild *b, int i)
     const KStm *fail = w->fails.at[i];
     KExps args = {0};
     for (int j = 0, k = 0; j < fail->args.n; j++)
-        vec_push(a, &args, varies(w, fail->args.at[j]) ? kx_conv(a, T_I64, kx_var(a, w->args[k++])) : fail->args.at[j]);
+        vec_push(a, &args,
+                 varies(w, fail->args.at[j]) ? kx_conv(a, T_I64, kx_var(a, w->args[k++]))
+                                             : fail->args.at[j]);
     kb_if(b, kx_eq(a, kx_var(a, w->failed), site_number(w, i + 1)));
     kb_stm(b, (KStm){.kind = KST_FAIL, .loc = fail->loc, .site = fail->site, .args = args});
     kb_end(b);
@@ -160,7 +162,8 @@ static void leave(void *env, KBuild *b, KStm *s)
         return;
     }
     w.failed = kb_var(b, "failed", T_I32, site_number(&w, 0));
-    const KExp *zero = are_indices(&w) ? kx_index(b->arena, kx_int(b->arena, 0)) : kx_int(b->arena, 0);
+    const KExp *zero =
+        are_indices(&w) ? kx_index(b->arena, kx_int(b->arena, 0)) : kx_int(b->arena, 0);
     for (int k = 0; k < w.n_args; k++) {
         w.args[k] = kb_var_new(b, "arg", zero->type);
         kb_var_var(b, w.args[k], zero);

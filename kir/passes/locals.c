@@ -349,7 +349,8 @@ static void add_views(const Locals *l, const int *to)
     }
 }
 
-/* The parameters that stay; with[i]: where parameter i went, by the numbers of before, -1: nowhere. */
+/* The parameters that stay; with[i]: where parameter i went, by the numbers of before,
+ * -1: nowhere. */
 static int *drop_params(const Locals *l, const int *to)
 {
     KFun *f = l->fun;

@@ -10,18 +10,20 @@
  *         if 0 <= places[j] { a[places[j]] = values[j] }
  *     }
  *
- * So a scatter comes together with the map that finds its places and values, although that reads what the scatter
- * overwrites: all that one loop touches and the other one writes is at positions that are the same for no two
- * turns, k * j + c and k * j + c' with c - c' no multiple of k but 0. What stands in the second loop under a condition
- * which one branch of the first rules out goes into the other branch, where the positions are known.
+ * So a scatter comes together with the map that finds its places and values, although that reads
+ * what the scatter overwrites: all that one loop touches and the other one writes is at positions
+ * that are the same for no two turns, k * j + c and k * j + c' with c - c' no multiple of k but 0.
+ * What stands in the second loop under a condition which one branch of the first rules out goes
+ * into the other branch, where the positions are known.
  *
  * Barriers stay before and behind; `barriers` takes those that order nothing.
  *
- * Before: a kernel as made, with its FRESHs. After: well-formed; arrays that are handed on alone are not accessed. */
+ * Before: a kernel as made, with its FRESHs. After: well-formed; arrays that are handed on alone
+ * are not accessed. */
 #include "kir/facts/dealt.h"
-#include "kir/passes/passes.h"
 #include "kir/facts/position.h"
 #include "kir/facts/uniform.h"
+#include "kir/passes/passes.h"
 #include "kir/walk.h"
 
 typedef struct {
@@ -38,13 +40,14 @@ typedef struct {
     KDealtLoop a, b;
 } Pair;
 
-/* --- What may be in such loops ------------------------------------------------------------------- */
+/* --- What may be in such loops --- */
 
 static bool note_other(void *env, KStm *s)
 {
-    bool known = s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET || s->kind == KST_IF ||
-                 s->kind == KST_LOAD || s->kind == KST_STORE || s->kind == KST_WORK || s->kind == KST_LEAVE ||
-                 s->kind == KST_FAIL || s->kind == KST_COMMENT;
+    bool known = s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET ||
+                 s->kind == KST_IF || s->kind == KST_LOAD || s->kind == KST_STORE ||
+                 s->kind == KST_WORK || s->kind == KST_LEAVE || s->kind == KST_FAIL ||
+                 s->kind == KST_COMMENT;
     *(bool *)env |= !known;
     return true;
 }
@@ -70,7 +73,7 @@ static void splice(Together *w, const KBlock *from, KBlock *to)
     }
 }
 
-/* --- What is handed on ---------------------------------------------------------------------------- */
+/* --- What is handed on --- */
 
 static int n_accesses(const Together *w, const KBuf *b)
 {
@@ -108,8 +111,8 @@ typedef struct {
     int n_first;
 } Joined;
 
-/* An array of which the first loop stores an element in each turn, and which the rest of the kernel only loads in the
- * second one, each in its turn. */
+/* An array of which the first loop stores an element in each turn, and which the rest of the kernel
+ * only loads in the second one, each in its turn. */
 typedef struct {
     const KBuf *buf;
     bool in_second;
@@ -128,8 +131,8 @@ static bool note_handed(void *env, KStm *s)
     Poly at = kposition(h->positions, s->x[0]);
     h->n++;
     h->loads += s->kind == KST_LOAD;
-    h->ok &= s->kind == (h->in_second ? KST_LOAD : KST_STORE) && !s->buf->of && kstm_lanes(s) == 1 &&
-             kposition_distance(&h->at, &at, &by) && by == 0;
+    h->ok &= s->kind == (h->in_second ? KST_LOAD : KST_STORE) && !s->buf->of &&
+             kstm_lanes(s) == 1 && kposition_distance(&h->at, &at, &by) && by == 0;
     return true;
 }
 
@@ -198,7 +201,7 @@ static bool hand_all(Together *w, Joined *b, KStm *loop)
     return any;
 }
 
-/* --- Into the branch that matters ------------------------------------------------------------------ */
+/* --- Into the branch that matters --- */
 
 /* What the branch leaves in the variables that it sets; NULL: it is not known. */
 static PtrMap *results_of(Together *w, const KBlock *branch)
@@ -222,7 +225,8 @@ static bool is_idle(Together *w, const KBlock *b, int i, const PtrMap *known)
         const KExp *x = s->x[0] ? kexp_subst(w->arena, s->x[0], to) : NULL;
         if (s->kind == KST_LET)
             ptrmap_put(to, s->var, x);
-        else if (s->kind != KST_LOAD && !(s->kind == KST_IF && kx_is_int(x, 0) && s->body[1].n == 0))
+        else if (s->kind != KST_LOAD &&
+                 !(s->kind == KST_IF && kx_is_int(x, 0) && s->body[1].n == 0))
             return false;
     }
     return true;
@@ -250,7 +254,7 @@ static void sink(Together *w, Joined *b)
     }
 }
 
-/* --- Who meets whom -------------------------------------------------------------------------------- */
+/* --- Who meets whom --- */
 
 typedef struct {
     Arena *arena;
@@ -303,8 +307,10 @@ static bool is_fixed(const Accesses *acc, const KUniform *u, const KExp *x)
     return f.fixed;
 }
 
-/* By how much the position grows from turn to turn, each of which has a number j, a sum of leaves; 0: it is not known. */
-static int64_t factor_of(const Accesses *acc, const KUniform *u, const KPositions *ps, const Poly *at, const Poly *j)
+/* By how much the position grows from turn to turn, each of which has a number j, a sum of leaves;
+ * 0: it is not known. */
+static int64_t factor_of(const Accesses *acc, const KUniform *u, const KPositions *ps,
+                         const Poly *at, const Poly *j)
 {
     Poly rest = *at;
     int64_t k = kposition_factor(at, j->t[0].leaves[0]);
@@ -323,7 +329,8 @@ static bool is_plain(const KStm *s)
 }
 
 /* May two different turns find the same element? */
-static bool may_meet(const Accesses *acc, const KUniform *u, KPositions *ps, const KExp *j, const KStm *s, const KStm *t)
+static bool may_meet(const Accesses *acc, const KUniform *u, KPositions *ps, const KExp *j,
+                     const KStm *s, const KStm *t)
 {
     if (!(kstm_writes(s) || kstm_writes(t)) || !kbuf_overlap(s->buf, t->buf))
         return false;
@@ -334,7 +341,8 @@ static bool may_meet(const Accesses *acc, const KUniform *u, KPositions *ps, con
     return factor_of(acc, u, ps, &y, &turn) != k || !kposition_turns_apart(&x, &y, k);
 }
 
-/* Of the loop, which stands in the kernel now: need its turns no order but that of a work-item's own? */
+/* Of the loop, which stands in the kernel now: need its turns no order but that of a work-item's
+ * own? */
 static bool turns_apart(Together *w, const KDealtLoop *loop, const PtrSet *second)
 {
     KPositions *ps = kpositions_new(w->arena, w->fun);
@@ -349,7 +357,7 @@ static bool turns_apart(Together *w, const KDealtLoop *loop, const PtrSet *secon
     return true;
 }
 
-/* --- Pairs ------------------------------------------------------------------------------------------ */
+/* --- Pairs --- */
 
 static bool stands_between(const KStm *s)
 {
@@ -388,7 +396,8 @@ static bool find_handed(void *env, KStm *s)
 {
     Hands *h = env;
     if (s->kind == KST_STORE && s->buf->space == KS_LOCAL)
-        h->found |= counted(h->p->a.body, s->buf).stores + counted(h->p->b.body, s->buf).loads == n_accesses(h->w, s->buf);
+        h->found |= counted(h->p->a.body, s->buf).stores + counted(h->p->b.body, s->buf).loads ==
+                    n_accesses(h->w, s->buf);
     return true;
 }
 
@@ -415,8 +424,8 @@ static bool find_pair(Together *w, const KBlock *b, int i, Pair *p)
     if (p->second == b->n || !kdealt_loop(w->arena, w->info, b->at[p->second], &p->b))
         return false;
     const KExp *total = p->a.loop->x[1];
-    return !p->a.more && !p->b.more && kx_same(total, p->b.loop->x[1]) && !kexp_changes(total) && is_straight(p->a.body) &&
-           is_straight(p->b.body) && hands(w, p);
+    return !p->a.more && !p->b.more && kx_same(total, p->b.loop->x[1]) && !kexp_changes(total) &&
+           is_straight(p->a.body) && is_straight(p->b.body) && hands(w, p);
 }
 
 /* Where the first body goes on: in a WORK at its end, which turns that fail leave. */
@@ -428,8 +437,9 @@ static KBlock *innermost(Together *w, KBlock *b)
     return b->n > 0 && vec_last(b)->kind == KST_WORK ? innermost(w, &vec_last(b)->body[0]) : b;
 }
 
-/* for base from 0 to n by group_size { let j = base + local_id; if j < n {} }: in kernels that are built for their sizes
- * compilers know how many turns this has, where j alone counts they do not (NW's 63 waves on an H200: 11 us, 7 this way). */
+/* for base from 0 to n by group_size { let j = base + local_id; if j < n {} }: in kernels that are
+ * built for their sizes compilers know how many turns this has, where j alone counts they do not
+ * (NW's 63 waves on an H200: 11 us, 7 this way). */
 static KDealtLoop loop_like(Together *w, const KStm *s)
 {
     Arena *a = w->arena;
@@ -446,7 +456,8 @@ static KDealtLoop loop_like(Together *w, const KStm *s)
     return loop;
 }
 
-/* The one loop, which is in no kernel yet, and the accesses that it has of the second one; no `loop`: nothing is handed on. */
+/* The one loop, which is in no kernel yet, and the accesses that it has of the second one; no
+ * `loop`: nothing is handed on. */
 static KDealtLoop joined_loop(Together *w, const Pair *p, PtrSet *second)
 {
     KDealtLoop loop = loop_like(w, p->a.loop);
@@ -472,7 +483,8 @@ static KBlock with_loop(Together *w, const KBlock *b, const Pair *p, KStm *loop)
     KBlock to = {0};
     for (int i = 0; i < b->n; i++) {
         KStm *s = b->at[i];
-        if (i < p->first || i > p->second || (i != p->first && i != p->second && s->kind != KST_BARRIER))
+        if (i < p->first || i > p->second ||
+            (i != p->first && i != p->second && s->kind != KST_BARRIER))
             vec_push(w->arena, &to, s);
         if (i != p->second)
             continue;

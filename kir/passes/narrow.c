@@ -24,9 +24,11 @@ typedef struct {
     KBuild *b;
     KRanges *ranges;
     const KCarried *carried;
-    const KChosen *chosen; /* the first time around, when it is found which of them are of indices */
-    VEC(KFamily *) families; /* of the variables that statements bind, in the order in which they are walked */
-    int at;                  /* the next one's */
+    const KChosen
+        *chosen; /* the first time around, when it is found which of them are of indices */
+    VEC(KFamily *)
+    families; /* of the variables that statements bind, in the order in which they are walked */
+    int at;   /* the next one's */
     PtrMap *params; /* KVar of a parameter -> KVar, the same as an index */
     KBlock head;    /* binds those */
     KLimits limits; /* of what became an index */
@@ -445,7 +447,8 @@ static Narrow begin(Arena *a, KFun *f, const KBlock *body, int bits)
                     .most = ((int64_t)1 << (bits - 1)) - 1};
 }
 
-/* A scalar that is data otherwise may be any number: that it is small is no condition for the others. */
+/* A scalar that is data otherwise may be any number: that it is small is no condition for the
+ * others. */
 static void check_scalars(const Narrow *w, KFamily *f)
 {
     for (int i = 0; f && i < f->scalars.n; i++)

@@ -1,21 +1,23 @@
 /* Local memory in which neighbouring work-items would wait for each other.
  *
- * Local memory has banks, word i is in bank i modulo their number, and a bank gives one word at a time. Work-items that
- * access elements at a distance of a multiple of 32 words all want the same bank: an access takes 32 times as long (a
- * diagonal, or a column, of rows of 32 or 33 elements). So in such a buffer a word is left out behind each 32:
+ * Local memory has banks, word i is in bank i modulo their number, and a bank gives one word at a
+ * time. Work-items that access elements at a distance of a multiple of 32 words all want the same
+ * bank: an access takes 32 times as long (a diagonal, or a column, of rows of 32 or 33 elements).
+ * So in such a buffer a word is left out behind each 32:
  *
  *     load x = a[p]   =>   load x = a[p + p / 32]
  *
- * Then elements at a distance of 32 are in neighbouring banks, and those beside each other still are. A step of NW, 63 waves
- * over the diagonals of 33 x 33 elements, takes 7.9 us on an H200 instead of 10.1.
+ * Then elements at a distance of 32 are in neighbouring banks, and those beside each other still
+ * are. A step of NW, 63 waves over the diagonals of 33 x 33 elements, takes 7.9 us on an H200
+ * instead of 10.1.
  *
- * Which buffers are to be padded is decided on the kernel as made, as its launches have to give them more bytes;
- * positions change on the target, when whatever looks into them is done.
+ * Which buffers are to be padded is decided on the kernel as made, as its launches have to give
+ * them more bytes; positions change on the target, when whatever looks into them is done.
  *
  * Before: buffers that no VIEW names are marked, or not. After: none is marked. */
 #include "kir/facts/dealt.h"
-#include "kir/passes/passes.h"
 #include "kir/facts/position.h"
+#include "kir/passes/passes.h"
 
 enum { BANKS = 32, WORD = 4, TOO_MANY = 8 /* work-items that want one bank */ };
 
@@ -25,7 +27,8 @@ typedef struct {
     Arena *arena;
     const KInfo *info;
     KPositions *positions;
-    PtrSet *turns; /* variables that are a work-item's number, or more by a multiple of the group's size */
+    PtrSet *turns; /* variables that are a work-item's number, or more by a multiple of the group's
+                      size */
     PtrSet *viewed;
 } Padded;
 
@@ -47,7 +50,8 @@ static bool grows(Padded *w, const KExp *x)
 {
     Poly p = kposition(w->positions, x);
     for (int i = 0; i < p.n; i++)
-        if (p.t[i].k == 1 && !p.t[i].leaves[1] && is_neighbours(w, kposition_leaf(w->positions, p.t[i].leaves[0])))
+        if (p.t[i].k == 1 && !p.t[i].leaves[1] &&
+            is_neighbours(w, kposition_leaf(w->positions, p.t[i].leaves[0])))
             return true;
     return false;
 }
@@ -60,7 +64,8 @@ static bool is_neighbours(const Padded *w, const KExp *x)
     if (x->kind == KE_VAR)
         return ptrset_has(w->turns, x->var);
     bool rest = x->kind == KE_PRIM && (x->op == OP_REM || x->op == OP_MOD);
-    return rest && x->x[1]->kind == KE_CONST && x->x[1]->c.i >= TOO_MANY && grows((Padded *)w, x->x[0]);
+    return rest && x->x[1]->kind == KE_CONST && x->x[1]->c.i >= TOO_MANY &&
+           grows((Padded *)w, x->x[0]);
 }
 
 static bool meets_in_bank(Padded *w, const KStm *s)
@@ -69,7 +74,8 @@ static bool meets_in_bank(Padded *w, const KStm *s)
     int64_t words = prim_type_bytes[s->buf->elem] / WORD;
     for (int i = 0; i < p.n; i++) {
         int64_t k = words * kposition_factor(&p, p.t[i].leaves[0]);
-        if (k && k % TOO_MANY == 0 && is_neighbours(w, kposition_leaf(w->positions, p.t[i].leaves[0])))
+        if (k && k % TOO_MANY == 0 &&
+            is_neighbours(w, kposition_leaf(w->positions, p.t[i].leaves[0])))
             return true;
     }
     return false;

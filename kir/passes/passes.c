@@ -7,8 +7,10 @@
 #include <string.h>
 
 const KPass kir_making_table[] = {
-    {"loop-fusion", kir_fuse_loops, "loops that hand their elements on, before arrays are put into registers"},
-    {"scalar-replacement", kir_replace_scalars, "what work-items pass on to themselves, before buffers share memory"},
+    {"loop-fusion", kir_fuse_loops,
+     "loops that hand their elements on, before arrays are put into registers"},
+    {"scalar-replacement", kir_replace_scalars,
+     "what work-items pass on to themselves, before buffers share memory"},
     {"locals", kir_locals, "local buffers that share memory"},
     {NULL, NULL, NULL},
 };
@@ -20,15 +22,18 @@ const KPass kir_pass_table[] = {
     {"shifts", kir_shifts,
      "shifts by a loop's counter: as long as loops are as their makers leave them"},
     {"invariant", kir_invariant, "integer arithmetic out of loops, and once"},
-    {"conditions", kir_fold_conditions, "checks that were made; they would stand between neighbours"},
+    {"conditions", kir_fold_conditions,
+     "checks that were made; they would stand between neighbours"},
     {"vector", kir_vector, "neighbours together: positions are known, and not yet of 32 bits"},
     {"dead", kir_dead, "what the passes before left"},
-    {"serialise", kir_serialise, "narrow loops for the first sub-group alone, with barriers that the next pass may take"},
+    {"serialise", kir_serialise,
+     "narrow loops for the first sub-group alone, with barriers that the next pass may take"},
     {"barriers", kir_barriers, "barriers that order nothing"},
     {"padded", kir_padded, "banks of local memory: nothing looks into positions from here on"},
     {"columns", kir_columns, "several elements a group: the others know of one"},
     {"narrow", kir_narrow, "indices of 32 bits"},
-    {"failures", kir_failures, "what turns record, behind their loops: numbers as they are by then"},
+    {"failures", kir_failures,
+     "what turns record, behind their loops: numbers as they are by then"},
     {NULL, NULL, NULL},
 };
 

@@ -25,19 +25,23 @@ typedef bool KApartFn(void *env, int i, int k);
 /* Finds read_only and no_alias of the parameters in global memory. */
 void kir_aliases(Arena *a, KFun *f, KApartFn *apart, void *env);
 
-/* kir_locals, with what is known of sizes: sizes[i], by parameter, is the same number for buffers of the
- * same size, less than 0 where a buffer should stay with those of its size. Gives the number of the parameter with
- * whose memory each one goes, by the numbers of before, -1 for those that are not needed; the others are parameters no more. */
+/* kir_locals, with what is known of sizes: sizes[i], by parameter, is the same number for buffers
+ * of the same size, less than 0 where a buffer should stay with those of its size. Gives the number
+ * of the parameter with whose memory each one goes, by the numbers of before, -1 for those that are
+ * not needed; the others are parameters no more. */
 const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes);
 
-/* Marks the local buffers that should be padded (padded.c): bytes of theirs are then a 32nd more. */
+/* Marks the local buffers that should be padded (padded.c): bytes of theirs are then a
+ * 32nd more. */
 void kir_mark_padded(Arena *a, KFun *f);
 
-/* Takes the other branch of IFs on `unrolls` that ask for parameters which launches change: steady[i], by parameter, says which
- * they do not. NULL: the kernel is not built for the sizes of its launches at all. */
+/* Takes the other branch of IFs on `unrolls` that ask for parameters which launches change:
+ * steady[i], by parameter, says which they do not. NULL: the kernel is not built for the sizes of
+ * its launches at all. */
 void kir_settle_own(Arena *a, KFun *f, const bool *steady);
 
-/* The same for slices (KFun.slices): has_slices is false, and there are none, where private arrays cannot take their place. */
+/* The same for slices (KFun.slices): has_slices is false, and there are none, where private arrays
+ * cannot take their place. */
 void kir_settle_slices(Arena *a, KFun *f, const bool *steady);
 
 KPassFn kir_fuse_loops;

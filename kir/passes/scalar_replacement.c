@@ -1,34 +1,40 @@
 /* What a work-item makes for itself stays in its registers.
  *
- * Level-0 constructs deal their elements to the work-items of a group, each every group-size-th, and pass
- * arrays on in local memory. Where all that is ever written to such an array is written by the work-item that has
- * the element, and it reads the element back in its turn of a later loop, an array of its own serves as well:
+ * Level-0 constructs deal their elements to the work-items of a group, each every group-size-th,
+ * and pass arrays on in local memory. Where all that is ever written to such an array is written by
+ * the work-item that has the element, and it reads the element back in its turn of a later loop, an
+ * array of its own serves as well:
  *
  *     for j from lid to n by group_size { store a[j] = x }
  *     for j from lid to n by group_size { load y = a[j] .. }
  *
  * becomes, where the compiler will know how many turns these are, and they are few,
  *
- *     for base from 0 to n by group_size unroll 8 { turn = base / group_size; j = base + lid; if j < n { own[turn] = x } }
+ *     for base from 0 to n by group_size unroll 8 { turn = base / group_size; j = base + lid; if j
+ * < n { own[turn] = x } }
  *
- * and stays what it is elsewhere: IFs on `unrolls` choose, which a kernel built for the sizes of its launch answers
- * with yes. Elements that other work-items read besides are kept in both. Of a buffer whose halves a loop
- * exchanges each half has such an array, and they are exchanged like the halves.
+ * and stays what it is elsewhere: IFs on `unrolls` choose, which a kernel built for the sizes of
+ * its launch answers with yes. Elements that other work-items read besides are kept in both. Of a
+ * buffer whose halves a loop exchanges each half has such an array, and they are exchanged like the
+ * halves.
  *
- * Element c + j is turn / group_size of work-item j % group_size in each loop, whatever their ends are, if c is the
- * same in all: a polynomial over what does not change from the FRESH on behind which all accesses stand.
+ * Element c + j is turn / group_size of work-item j % group_size in each loop, whatever their ends
+ * are, if c is the same in all: a polynomial over what does not change from the FRESH on behind
+ * which all accesses stand.
  *
- * Before: a kernel as made, with its FRESHs. After: well-formed; `unrolls` may stand in conditions. */
+ * Before: a kernel as made, with its FRESHs. After: well-formed; `unrolls` may stand
+ * in conditions. */
 #include "kir/facts/dealt.h"
 #include "kir/facts/halves.h"
-#include "kir/passes/passes.h"
 #include "kir/facts/position.h"
 #include "kir/facts/uniform.h"
+#include "kir/passes/passes.h"
 #include "kir/walk.h"
 
 enum {
     MOST_TURNS = 8,
-    MOST_WORDS = 64, /* registers of a work-item that arrays of loops that belong together may take */
+    MOST_WORDS =
+        64, /* registers of a work-item that arrays of loops that belong together may take */
     WORD = 4
 };
 
@@ -36,10 +42,11 @@ enum {
 typedef struct Dealt Dealt;
 struct Dealt {
     KStm *loop;
-    const KBlock *body;    /* of the turn */
-    const KExp *j, *total; /* the element of the turn; how many there are, by parameters; NULL: not by them */
-    Dealt *joined;         /* towards the one that stands for those that share arrays */
-    int words;             /* of that one: of all arrays */
+    const KBlock *body; /* of the turn */
+    const KExp *j,
+        *total; /* the element of the turn; how many there are, by parameters; NULL: not by them */
+    Dealt *joined; /* towards the one that stands for those that share arrays */
+    int words;     /* of that one: of all arrays */
 };
 
 typedef struct {
@@ -75,11 +82,11 @@ typedef struct {
     VEC(Array *) all;
     PtrMap *orders; /* statement -> its number, as a pointer */
     int order;
-    Dealt *dealt;  /* around; NULL: none */
-    PtrMap *loops; /* FOR -> Dealt */
-    PtrMap *places; /* access -> Cell */
-    PtrMap *begins; /* FRESH -> Array */
-    PtrMap *swaps;  /* the last statement of an exchange -> Array */
+    Dealt *dealt;     /* around; NULL: none */
+    PtrMap *loops;    /* FOR -> Dealt */
+    PtrMap *places;   /* access -> Cell */
+    PtrMap *begins;   /* FRESH -> Array */
+    PtrMap *swaps;    /* the last statement of an exchange -> Array */
     const KExp *turn; /* where accesses are replaced */
 } Own;
 
@@ -257,7 +264,8 @@ static bool is_same(const Poly *x, const Poly *y)
     return kposition_distance(x, y, &by) && by == 0;
 }
 
-/* *half: the number in the exchange of the variable that is in the position, which is taken out of it; -1: none is. */
+/* *half: the number in the exchange of the variable that is in the position, which is taken out of
+ * it; -1: none is. */
 static void take_half(Own *w, const KSwap *swap, Poly *from, int *half)
 {
     const KVar *vars[] = {swap->v, swap->w};
@@ -318,7 +326,8 @@ static bool base_of(Own *w, const Array *a, Poly *from)
     return false;
 }
 
-/* In which half the work-item's own element is that the access is about, -1: it is not about that. */
+/* In which half the work-item's own element is that the access is about, -1: it is not
+ * about that. */
 static int half_of(Own *w, const Array *a, const Access *at, const Poly *from)
 {
     Poly here = at->from;
@@ -416,8 +425,9 @@ static const KExp *kept(const Own *w, const Dealt *d)
     for (int i = 0; i < w->all.n; i++)
         for (int k = 0; k < w->all.at[i]->accesses.n; k++) {
             const Access *at = &w->all.at[i]->accesses.at[k];
-            bool new = ptrmap_get(w->places, at->stm) && family((Dealt *)at->in) == family((Dealt *)d);
-            for (int j = 0; new && j < seen.n; j++)
+            bool new =
+                ptrmap_get(w->places, at->stm) && family((Dealt *)at->in) == family((Dealt *)d);
+            for (int j = 0; new &&j < seen.n; j++)
                 new = !kx_same(seen.at[j], at->in->total);
             if (!new)
                 continue;
@@ -445,7 +455,8 @@ static void declare(KBuild *b, Array *a)
 static void exchange(const Own *w, KBuild *b, const Array *a)
 {
     kb_if(b, kept(w, dealt_with(w, a)));
-    const KExp *t = kb_for(b, "t", kx_int(w->arena, 0), kx_int(w->arena, MOST_TURNS), kx_int(w->arena, 1));
+    const KExp *t =
+        kb_for(b, "t", kx_int(w->arena, 0), kx_int(w->arena, MOST_TURNS), kx_int(w->arena, 1));
     vec_last(b->open.at[b->open.n - 2])->unroll = MOST_TURNS;
     const KExp *x = kb_load(b, "x", a->own[0], t), *y = kb_load(b, "y", a->own[1], t);
     kb_store(b, a->own[0], t, y);

@@ -12,8 +12,8 @@ typedef struct {
 
 static bool is_element(const KStm *s)
 {
-    return (s->kind == KST_LOAD || s->kind == KST_STORE) && kstm_lanes(s) == 1 && s->x[0]->kind == KE_CONST && s->x[0]->c.i >= 0 &&
-           s->x[0]->c.i < s->buf->count;
+    return (s->kind == KST_LOAD || s->kind == KST_STORE) && kstm_lanes(s) == 1 &&
+           s->x[0]->kind == KE_CONST && s->x[0]->c.i >= 0 && s->x[0]->c.i < s->buf->count;
 }
 
 static bool find_others(void *env, KStm *s)

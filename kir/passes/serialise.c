@@ -1,5 +1,5 @@
-/* Loops whose turns have so little to do that the lead of a group does them alone: all others of the group would wait at
- * each barrier for nothing.
+/* Loops whose turns have so little to do that the lead of a group does them alone: all others of
+ * the group would wait at each barrier for nothing.
  *
  *                                                       barrier
  *                                                       if in_lead {
@@ -13,17 +13,19 @@
  *                                                       }
  *                                                       barrier
  *
- * Elements are done by the work-items that did them before, in the same order: who is not of the lead had none. So
- * what the loop does for elements may be anything but what a group does together. So may what its first work-item does;
- * else only numbers are computed, which nobody needs behind the loop, and failures recorded that all would record. Where
- * a group has no lead of its own, this is what it was before.
+ * Elements are done by the work-items that did them before, in the same order: who is not of the
+ * lead had none. So what the loop does for elements may be anything but what a group does together.
+ * So may what its first work-item does; else only numbers are computed, which nobody needs behind
+ * the loop, and failures recorded that all would record. Where a group has no lead of its own, this
+ * is what it was before.
  *
- * Of the loops in each other the outermost is taken, and `barriers` looks then which barriers around it are needed.
+ * Of the loops in each other the outermost is taken, and `barriers` looks then which barriers
+ * around it are needed.
  *
  * Before: a kernel on a target. After: well-formed. */
 #include "kir/facts/dealt.h"
-#include "kir/passes/passes.h"
 #include "kir/facts/uniform.h"
+#include "kir/passes/passes.h"
 #include "kir/walk.h"
 
 typedef struct {
@@ -36,14 +38,14 @@ typedef struct {
 /* A loop that is looked at. */
 typedef struct {
     const Lead *lead;
-    PtrSet *inside; /* works in it, variables that it binds */
+    PtrSet *inside;    /* works in it, variables that it binds */
     VEC(KStm *) dealt; /* loops */
     VEC(KStm *) barriers;
     VEC(KVar *) carried; /* what it changes of variables from outside, other than for elements */
     bool ok;
 } Narrow;
 
-/* --- What may be in such a loop ------------------------------------------------------------------- */
+/* --- What may be in such a loop --- */
 
 static bool note_inside(void *env, KStm *s)
 {
@@ -58,11 +60,12 @@ static bool note_inside(void *env, KStm *s)
 static bool check_own(void *env, KStm *s)
 {
     Narrow *n = env;
-    bool fits = s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET || s->kind == KST_LOAD ||
-                s->kind == KST_STORE || s->kind == KST_RACE || s->kind == KST_ATOMIC || s->kind == KST_CAS ||
-                s->kind == KST_ARRAY || s->kind == KST_VIEW || s->kind == KST_IF || s->kind == KST_FOR ||
-                s->kind == KST_WHILE || s->kind == KST_BLOCK || s->kind == KST_WORK || s->kind == KST_LEAVE ||
-                s->kind == KST_FAIL || s->kind == KST_COMMENT;
+    bool fits = s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET ||
+                s->kind == KST_LOAD || s->kind == KST_STORE || s->kind == KST_RACE ||
+                s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_ARRAY ||
+                s->kind == KST_VIEW || s->kind == KST_IF || s->kind == KST_FOR ||
+                s->kind == KST_WHILE || s->kind == KST_BLOCK || s->kind == KST_WORK ||
+                s->kind == KST_LEAVE || s->kind == KST_FAIL || s->kind == KST_COMMENT;
     n->ok &= fits && (s->kind != KST_LEAVE || ptrset_has(n->inside, s->target));
     return true;
 }
@@ -74,8 +77,9 @@ static bool is_for_all(const Narrow *n, const KStm *s)
         return kuniform_flow(n->lead->uniform, s);
     return s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET || s->kind == KST_LOAD ||
            s->kind == KST_ARRAY || s->kind == KST_VIEW || s->kind == KST_IF || s->kind == KST_FOR ||
-           s->kind == KST_WHILE || s->kind == KST_BLOCK || s->kind == KST_WORK || s->kind == KST_LEAVE ||
-           s->kind == KST_BARRIER || s->kind == KST_FRESH || s->kind == KST_COMMENT;
+           s->kind == KST_WHILE || s->kind == KST_BLOCK || s->kind == KST_WORK ||
+           s->kind == KST_LEAVE || s->kind == KST_BARRIER || s->kind == KST_FRESH ||
+           s->kind == KST_COMMENT;
 }
 
 /* `if local_id == 0 {}` */
@@ -110,12 +114,13 @@ static bool check_around(void *env, KStm *s)
 
 static bool uses(const KStm *s, const KVar *v)
 {
-    return kstm_uses(s, v) || kstm_sets(s, v) || kblock_uses(&s->body[0], v) || kblock_uses(&s->body[1], v) ||
-           kblock_sets(&s->body[0], v) || kblock_sets(&s->body[1], v);
+    return kstm_uses(s, v) || kstm_sets(s, v) || kblock_uses(&s->body[0], v) ||
+           kblock_uses(&s->body[1], v) || kblock_sets(&s->body[0], v) ||
+           kblock_sets(&s->body[1], v);
 }
 
-/* Can the variable be one of the lead: is it bound before statement `at` of the block, to what it could be bound to
- * there, and is that statement the only one to know it? */
+/* Can the variable be one of the lead: is it bound before statement `at` of the block, to what it
+ * could be bound to there, and is that statement the only one to know it? */
 static bool is_carried_alone(const KBlock *b, int at, const KVar *v)
 {
     bool bound = false;
@@ -139,7 +144,7 @@ static bool is_narrow(Narrow *n, const KBlock *b, int at)
     return n->ok && n->dealt.n > 0 && n->barriers.n > 0;
 }
 
-/* --- In its place --------------------------------------------------------------------------------- */
+/* --- In its place --- */
 
 static bool is_carried(const Narrow *n, const KStm *s)
 {
@@ -197,7 +202,7 @@ static void walk(Lead *w, KBlock *b)
     }
 }
 
-/* --- Which kernels -------------------------------------------------------------------------------- */
+/* --- Which kernels --- */
 
 static void find_dim(void *env, const KExp *x)
 {
@@ -216,6 +221,9 @@ void kir_serialise(Arena *a, KFun *f)
     kblock_visit(&f->body, &(KVisitor){.env = &dims, .enter = find_dims});
     if (f->alone || dims || f->columns != KC_NONE)
         return;
-    Lead w = {.arena = a, .b = kb_more(a, f), .info = kinfo_of(a, &f->body), .uniform = kuniform_of(a, f)};
+    Lead w = {.arena = a,
+              .b = kb_more(a, f),
+              .info = kinfo_of(a, &f->body),
+              .uniform = kuniform_of(a, f)};
     walk(&w, &f->body);
 }

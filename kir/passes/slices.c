@@ -1,12 +1,13 @@
 /* Short arrays of a thread lie in its registers.
  *
- * What a thread makes lies in slices of blocks in global memory, where sizes are known at the launch only. A kernel that
- * is built for its sizes can have private arrays instead, which the compiler keeps in registers where it unrolls the
- * loops over them, and near the thread elsewhere. The text is the same for both: positions begin at 0 and are 1 apart
- * there, which selects on `has_slices` say, and only the declarations differ (opencl.c).
+ * What a thread makes lies in slices of blocks in global memory, where sizes are known at the
+ * launch only. A kernel that is built for its sizes can have private arrays instead, which the
+ * compiler keeps in registers where it unrolls the loops over them, and near the thread elsewhere.
+ * The text is the same for both: positions begin at 0 and are 1 apart there, which selects on
+ * `has_slices` say, and only the declarations differ (opencl.c).
  *
- * Here is decided for a kernel on a target whether that may be. All slices have the same distance between elements, so
- * it is all of them or none. */
+ * Here is decided for a kernel on a target whether that may be. All slices have the same distance
+ * between elements, so it is all of them or none. */
 #include "kir/passes/passes.h"
 #include "kir/walk.h"
 
@@ -62,7 +63,8 @@ static const KExp *answer(void *env, const KExp *x)
 
 void kir_settle_slices(Arena *a, KFun *f, const bool *steady)
 {
-    Slices w = {.arena = a, .fun = f, .steady = steady, .fits = steady && f->slices.n > 0 && !f->columns};
+    Slices w = {
+        .arena = a, .fun = f, .steady = steady, .fits = steady && f->slices.n > 0 && !f->columns};
     int64_t least = 0; /* bytes, of those of constant size */
     for (int i = 0; i < f->slices.n && w.fits; i++) {
         const KSlice *s = &f->slices.at[i];

@@ -1,10 +1,10 @@
 #include "kir/passes/tool.h"
 
 #include "command/source.h"
+#include "kir/facts/verify.h"
 #include "kir/passes/passes.h"
 #include "kir/target/target.h"
 #include "kir/text/text.h"
-#include "kir/facts/verify.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* Short loops of constant length become straight code, so that private arrays get constant
  * positions (scalarize.c); longer ones that work on private arrays are marked to be unrolled by the
- * target's compiler, whose registers have no positions either, unless they are many turns of the same positions. So are those whose maker says how many
- * turns: that is for loops in loops, of which straight code would be long. */
+ * target's compiler, whose registers have no positions either, unless they are many turns of the
+ * same positions. So are those whose maker says how many turns: that is for loops in loops, of
+ * which straight code would be long. */
 #include "kir/passes/passes.h"
 #include "kir/walk.h"
 
@@ -56,11 +57,12 @@ static bool count(void *env, KStm *s)
     return true;
 }
 
-/* What differs from turn to turn of a loop: its variable, what is changed in it, and what is made of these. */
+/* What differs from turn to turn of a loop: its variable, what is changed in it, and what is made
+ * of these. */
 typedef struct {
     PtrMap *vars;
-    bool differs;   /* looked at last */
-    bool position;  /* ... somewhere, a position in a private array */
+    bool differs;  /* looked at last */
+    bool position; /* ... somewhere, a position in a private array */
 } Turns;
 
 static void look(void *env, const KExp *x)

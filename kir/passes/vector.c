@@ -16,9 +16,9 @@
  *
  * Values remain scalars, so that no other pass need know. Private arrays are no memory that wide
  * accesses speed up. */
-#include "kir/passes/passes.h"
 #include "kir/facts/position.h"
 #include "kir/facts/range.h"
+#include "kir/passes/passes.h"
 #include "kir/walk.h"
 
 enum { MOST_LANES = 8, MOST_APART = 64 }; /* statements between the first and the last */
@@ -44,8 +44,8 @@ typedef struct {
     KBuild *b;
     KPositions *positions;
     bool columns; /* neighbours in local memory will not stay such (columns.c) */
-    int most;    /* bytes of one */
-    Item *items; /* of the block at work */
+    int most;     /* bytes of one */
+    Item *items;  /* of the block at work */
     int n;
 } Vectors;
 
@@ -88,7 +88,8 @@ static bool is_passable(const KStm *s)
 
 static bool is_access(const KStm *s)
 {
-    return (s->kind == KST_LOAD || s->kind == KST_STORE) && s->buf->space != KS_PRIVATE && !s->buf->padded;
+    return (s->kind == KST_LOAD || s->kind == KST_STORE) && s->buf->space != KS_PRIVATE &&
+           !s->buf->padded;
 }
 
 /* Are they different elements of one buffer? */

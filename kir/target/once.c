@@ -30,7 +30,8 @@ static int uses_of(const KStm *s, const KVar *v)
  * be told more than once. */
 static const KExp *copied(const KStm *s)
 {
-    bool whole = s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET || s->kind == KST_IF;
+    bool whole =
+        s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET || s->kind == KST_IF;
     return whole ? s->x[0] : s->kind == KST_STORE ? s->x[1] : NULL;
 }
 

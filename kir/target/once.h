@@ -1,5 +1,5 @@
-/* Values that one statement wants. Half of what is loaded is mentioned once, by the next statement: its
- * text may stand there instead of a name. Arithmetic keeps its names but where it is copied: a
+/* Values that one statement wants. Half of what is loaded is mentioned once, by the next statement:
+ * its text may stand there instead of a name. Arithmetic keeps its names but where it is copied: a
  * compiler may contract what stands in one expression. */
 #ifndef KIR_TARGET_ONCE_H
 #define KIR_TARGET_ONCE_H

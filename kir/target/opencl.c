@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* How tightly operators bind; an operand that binds less stands in parentheses, what is easily confused (bits, shifts) always. */
+/* How tightly operators bind; what binds less stands in parentheses, bits and shifts always. */
 enum { P_SELECT, P_LOR, P_LAND, P_BITS, P_COMPARE, P_SUM, P_PRODUCT, P_UNARY, P_PRIMARY };
 
 static void exp_text(Out *o, const KExp *x, int level);
@@ -86,8 +86,7 @@ static void args_text(Out *o, const KExp *x)
 
 static int level_of(const KExp *x);
 
-/* Truth and bits of equal kind need no parentheses among themselves; nothing else is left bare (C
- * compilers warn about && in ||). */
+/* Of one kind they need no parentheses; nothing else is left bare: C compilers warn. */
 static void infix_text(Out *o, const KExp *x, Infix f)
 {
     bool chain = f.level == P_LAND || f.level == P_LOR;
@@ -166,10 +165,11 @@ static void prim_text(Out *o, const KExp *x)
 /* Is a function needed where C would not do, or not say, the same? */
 static bool conv_function(KType from, KType to)
 {
-    return prim_is_int(to.elem) && (prim_is_float(from.elem) || prim_is_signed(from.elem) > prim_is_signed(to.elem));
+    return prim_is_int(to.elem) &&
+           (prim_is_float(from.elem) || prim_is_signed(from.elem) > prim_is_signed(to.elem));
 }
 
-/* What a work-item asks of its place in the launch: get_NAME(dimension), and mf_NAME(dimension) as an index. */
+/* A work-item's place in the launch: get_NAME(dimension), as an index mf_NAME(dimension). */
 static const char *const launch_id[N_KIDS] = {
     [KID_GROUP] = "group_id",    [KID_LOCAL] = "local_id",        [KID_GROUP_SIZE] = "local_size",
     [KID_GROUPS] = "num_groups", [KID_GRID_SIZE] = "global_size",
@@ -275,8 +275,7 @@ static const char *space_word(KSpace s)
     return words[s];
 }
 
-static void line_text(Out *o, const KStm *s);
-static void element_text(Out *o, const KStm *s);
+static void line_text(Out *o, const KStm *s), element_text(Out *o, const KStm *s);
 
 static const char *value_text(const KStm *s)
 {
@@ -325,7 +324,6 @@ static void declare_text(Out *o, const KVar *v)
     out_printf(o, " %s", v->name);
 }
 
-/* "name = x;" behind what declares or names the variable. */
 /* An assignment converts as a cast does. */
 static const KExp *without_cast(const KExp *x)
 {
@@ -432,7 +430,7 @@ static void view_text(Out *o, const KStm *s)
     out_puts(o, ";\n");
 }
 
-/* old = atomic_op((volatile space type *)&buf[at], ...); mf_add_space_type of floating-point numbers */
+/* old = atomic_op((volatile space type *)&buf[at], ...); of floats mf_add_space_type */
 static void atomic_text(Out *o, const KStm *s)
 {
     PrimType t = s->buf->elem;
@@ -460,7 +458,7 @@ static void atomic_text(Out *o, const KStm *s)
 
 static void for_text(Out *o, const KStm *s)
 {
-    enum { SOME_TURNS = 8 }; /* more are for devices that have registers for what the loop works on */
+    enum { SOME_TURNS = 8 }; /* more are for devices with registers for what the loop works on */
     const char *i = s->var->name;
     if (s->unroll > SOME_TURNS)
         out_printf(o, "MF_UNROLL(%d)\n", s->unroll);
@@ -549,8 +547,9 @@ static void heap_text(Out *o, const KStm *s)
 static void barrier_text(Out *o, const KStm *s)
 {
     bool local = s->fence & 1u << KS_LOCAL, global = s->fence & 1u << KS_GLOBAL;
-    out_printf(o, "%s(%s%s%s);\n", s->lead ? "mf_meet_lead" : "barrier", local ? "CLK_LOCAL_MEM_FENCE" : "",
-               local && global ? " | " : "", global ? "CLK_GLOBAL_MEM_FENCE" : "");
+    out_printf(o, "%s(%s%s%s);\n", s->lead ? "mf_meet_lead" : "barrier",
+               local ? "CLK_LOCAL_MEM_FENCE" : "", local && global ? " | " : "",
+               global ? "CLK_GLOBAL_MEM_FENCE" : "");
 }
 
 static void line_text(Out *o, const KStm *s)
@@ -614,8 +613,7 @@ static void line_text(Out *o, const KStm *s)
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
-/* Local memory is aligned as the type says to which its parameter points: that of a vector, where
- * it is accessed by vectors. Blocks are aligned by who allocates them. */
+/* The type that its parameter points to aligns local memory: for vectors, that of a vector. */
 static bool points_to_vectors(const KFormal *p)
 {
     return p->kind == KP_LOCAL && p->buf->align > prim_type_bytes[p->buf->elem];
@@ -629,7 +627,7 @@ static bool has_slices(const KFun *f, const KBuf *b)
     return false;
 }
 
-/* What a kernel is given may have another name than what it uses, see sizes_text and slices_text. */
+/* What a kernel is given may be named otherwise in it: sizes_text, slices_text. */
 static const char *given(const KFun *f, const KFormal *p)
 {
     return p->steady || has_slices(f, p->buf) ? "_given" : "";
@@ -648,8 +646,9 @@ static void formal_text(Out *o, const KFun *f, const KFormal *p)
             out_printf(o, " *%s_aligned%s", p->buf->name, given(f, p));
             return;
         }
-        out_printf(o, "%s%s%s *%s%s%s", p->buf->read_only ? "const " : "", space_word(p->buf->space),
-                   ctype_c(p->buf->elem), p->buf->no_alias ? "restrict " : "", p->buf->name, given(f, p));
+        out_printf(o, "%s%s%s *%s%s%s", p->buf->read_only ? "const " : "",
+                   space_word(p->buf->space), ctype_c(p->buf->elem),
+                   p->buf->no_alias ? "restrict " : "", p->buf->name, given(f, p));
         return;
     case KP_SCALAR:
         ktype_text(o, p->var->type);
@@ -679,7 +678,7 @@ static void local_text(Out *o, const KFormal *p, int number)
     out_printf(o, ", %s%s);\n", p->buf->name, vectors ? "_aligned" : "");
 }
 
-/* A count of elements for the preprocessor: the parameter that a variable is has a number among arguments. */
+/* A count of elements for the preprocessor: a parameter is its number among arguments. */
 static void count_text(Out *o, const KFun *f, const KExp *x)
 {
     if (x->kind == KE_PRIM) {
@@ -742,7 +741,7 @@ static void alike_text(Out *o, const KFun *f, int first, bool private_)
     out_puts(o, ";\n");
 }
 
-/* Private arrays in the place of blocks, where the sizes are known and the arrays short (slices.c). */
+/* Private arrays in the place of blocks whose sizes are known and small (slices.c). */
 static void slices_text(Out *o, const KFun *f)
 {
     const KSlices *s = &f->slices;
@@ -752,7 +751,8 @@ static void slices_text(Out *o, const KFun *f)
     for (int i = 0; i < s->n; i++) {
         if (!is_first_alike(s, i))
             continue;
-        out_printf(o, i ? " + %d * " : "%d * ", n_alike(s, i) * prim_type_bytes[s->at[i].buf->elem]);
+        out_printf(o, i ? " + %d * " : "%d * ",
+                   n_alike(s, i) * prim_type_bytes[s->at[i].buf->elem]);
         count_text(o, f, s->at[i].count);
     }
     out_puts(o, " <= MF_PRIVATE_BYTES\nconst mf_bool has_slices = 1;\n");
@@ -773,7 +773,8 @@ static void sizes_text(Out *o, const KFun *f)
         if (p->steady && p->kind == KP_LOCAL)
             local_text(o, p, number);
         else if (p->steady)
-            out_printf(o, "const i64 %s = MF_SIZE(%d, %s_given);\n", p->var->name, number, p->var->name);
+            out_printf(o, "const i64 %s = MF_SIZE(%d, %s_given);\n", p->var->name, number,
+                       p->var->name);
         number += p->kind != KP_FAILURE;
     }
 }

@@ -294,7 +294,7 @@ static const Putter putters[] = {
     {"1", put_1},           {"2", put_2},          {"=0", put_init},       {"at0", put_at},
     {"by", put_step},       {"op", put_op},        {"unroll", put_unroll}, {"label", put_label},
     {"target", put_target}, {"fence", put_fence},  {"site", put_site},     {"args", put_args},
-    {"b", put_name},        {"text", put_text},     {"{", put_block},      {"else", put_else},
+    {"b", put_name},        {"text", put_text},    {"{", put_block},       {"else", put_else},
 };
 
 static void put_item(Out *o, const KStm *s, const char *item)

@@ -481,7 +481,7 @@ static const Getter getters[] = {
     {"1", get_1},           {"2", get_2},          {"=0", get_init},       {"at0", get_at},
     {"by", get_step},       {"op", get_op},        {"unroll", get_unroll}, {"label", get_label},
     {"target", get_target}, {"fence", get_fence},  {"site", get_site},     {"args", get_args},
-    {"b", get_name},        {"text", get_text},     {"{", get_block},      {"else", get_else},
+    {"b", get_name},        {"text", get_text},    {"{", get_block},       {"else", get_else},
 };
 
 static void get_item(KReader *k, KStm *s, const char *item)

@@ -66,8 +66,10 @@ const KInfix kinfixes[] = {
 };
 const int n_kinfixes = sizeof kinfixes / sizeof *kinfixes;
 
-const char *const kcolumns_word[N_KCOLUMNS] = {
-    [KC_NONE] = "", [KC_LATER] = " columns_later", [KC_BEHIND] = " columns_behind", [KC_DONE] = " columns"};
+const char *const kcolumns_word[N_KCOLUMNS] = {[KC_NONE] = "",
+                                               [KC_LATER] = " columns_later",
+                                               [KC_BEHIND] = " columns_behind",
+                                               [KC_DONE] = " columns"};
 
 const char *const kformal_word[] = {[KP_FAILURE] = "failure",
                                     [KP_MEM] = "mem",

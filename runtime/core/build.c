@@ -49,8 +49,8 @@ static bool rt_optimises(const rt_ctx *ctx, const rt_kernel *k)
     return strlen(rt_source(ctx, k)) <= ctx->target->most_optimised;
 }
 
-/* The build options, to free(). A kernel built alone comes without the functions of scalar.h for types that it does not
- * name: reading them is a fifth of what a small kernel takes to build. */
+/* The build options, to free(). A kernel built alone comes without the functions of scalar.h for
+ * types that it does not name: reading them is a fifth of what a small kernel takes to build. */
 static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
 {
     static const struct {
@@ -61,8 +61,9 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
     enum { N_PARTS = sizeof parts / sizeof *parts };
     const char *more = ctx->config.build_options, *without[N_PARTS];
     for (int i = 0; i < N_PARTS; i++)
-        without[i] =
-            rt_builds_together(ctx) || rt_names_any(rt_source(ctx, k), parts[i].types) ? "" : parts[i].option;
+        without[i] = rt_builds_together(ctx) || rt_names_any(rt_source(ctx, k), parts[i].types)
+                         ? ""
+                         : parts[i].option;
     return rt_format("%s%s%s%s%s%s%s %s", k->def->options, k->wide ? "" : " -DMF_INDEX32",
                      ctx->target->options, rt_optimises(ctx, k) ? "" : " -cl-opt-disable",
                      without[0], without[1], without[2], more ? more : "");
@@ -132,8 +133,9 @@ static char *rt_cache_file(const rt_ctx *ctx, const rt_kernel *k, const char *op
     return rt_format("%s/%016" PRIx64 "%016" PRIx64 ".bin", ctx->cache, h[0], h[1]);
 }
 
-/* In front of each cached binary. The folder may be one that others write to: what belongs to somebody else, or what they could
- * have changed, is not taken, nothing is written through links, and a file counts under its own name only. */
+/* In front of each cached binary. The folder may be one that others write to: what belongs to
+ * somebody else, or what they could have changed, is not taken, nothing is written through links,
+ * and a file counts under its own name only. */
 typedef struct {
     char magic[8];
     uint64_t size, check;
@@ -145,8 +147,8 @@ static int rt_cache_fd(const char *path, int flags)
 {
     struct stat st;
     int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
-                !(st.st_mode & (S_IWGRP | S_IWOTH));
+    bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                (st.st_uid == geteuid() || st.st_uid == 0) && !(st.st_mode & (S_IWGRP | S_IWOTH));
     if (fd >= 0 && !ours) {
         close(fd);
         fd = -1;
@@ -215,8 +217,9 @@ static void rt_cache_store(const rt_ctx *ctx, const rt_kernel *k, const char *pa
     free(data);
 }
 
-/* Of processes that need the same kernel at the same time one builds it, and the others wait for it: a tuner's processes go
- * through the same versions side by side. The lock goes with its process; -1: there is none. */
+/* Of processes that need the same kernel at the same time one builds it, and the others wait for
+ * it: a tuner's processes go through the same versions side by side. The lock goes with its
+ * process; -1: there is none. */
 static int rt_cache_lock(const char *path, bool *waited)
 {
     char *name = rt_format("%s.lock", path);
@@ -264,8 +267,8 @@ static void rt_build_cached(rt_ctx *ctx, rt_kernel *k, const char *path, const c
 
 /* --- From source --- */
 
-/* The kernels that go into one program with k: variants like k, of the same options. Built-in ones of one kind have
- * one text. */
+/* The kernels that go into one program with k: variants like k, of the same options. Built-in ones
+ * of one kind have one text. */
 static bool rt_goes_with(const rt_ctx *ctx, const rt_kernel *k, const rt_kernel *other)
 {
     return other == k || (other->wide == k->wide && !other->program && !other->build_error &&
@@ -285,7 +288,8 @@ static void rt_build_together(rt_ctx *ctx, rt_kernel *k, const char *options)
     rt_sources(ctx, k, own);
     memcpy(text, own, RT_N_COMMON * sizeof *text);
     for (int i = 0; i < 2 * ctx->n_kernels; i++)
-        if (rt_goes_with(ctx, k, &ctx->kernels[i]) && rt_source(ctx, &ctx->kernels[i]) != text[n - 1])
+        if (rt_goes_with(ctx, k, &ctx->kernels[i]) &&
+            rt_source(ctx, &ctx->kernels[i]) != text[n - 1])
             text[n++] = rt_source(ctx, &ctx->kernels[i]);
     rt_dev_build(ctx->dev, n, text, options, &program, &log);
     free(text);
@@ -364,7 +368,8 @@ static int rt_build_any(rt_ctx *ctx, rt_kernel *k, bool *cached)
         bool waited;
         lock = rt_cache_lock(path, &waited);
         rt_build_cached(ctx, k, path, options);
-        if (waited && lock >= 0 && !k->kernel) { /* it cannot be had that way: then no one waits for this build */
+        if (waited && lock >= 0 &&
+            !k->kernel) { /* it cannot be had that way: then no one waits for this build */
             rt_cache_unlock(path, lock);
             lock = -1;
         }
@@ -405,7 +410,8 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
             rt_kernel_facts(ctx, k);
             rt_debug(ctx, "Built kernel %s (%s)%s%s%s%s in %.1f ms", k->def->name, k->def->prov,
                      k->wide ? " with 64-bit indices" : "", k->numbers ? " for its sizes" : "",
-                     rt_optimises(ctx, k) ? "" : " without optimisation", cached ? " from the cache" : "", 1e3 * (rt_seconds() - start));
+                     rt_optimises(ctx, k) ? "" : " without optimisation",
+                     cached ? " from the cache" : "", 1e3 * (rt_seconds() - start));
             return RT_OK;
         }
     }
@@ -415,8 +421,8 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
 
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
 {
-    fprintf(f, RT_DUMP_HEAD " those of CPUs with -DMF_CPU. */\n%s\n%s\n",
-            rt_text_prelude_cl, rt_text_scalar_h);
+    fprintf(f, RT_DUMP_HEAD " those of CPUs with -DMF_CPU. */\n%s\n%s\n", rt_text_prelude_cl,
+            rt_text_scalar_h);
     for (int i = 0; i < prog->n_kernels; i++) {
         const rt_kernel_def *k = &prog->kernels[i];
         const char *gpu = k->source[RT_GPU], *cpu = k->source[RT_CPU];

@@ -22,7 +22,7 @@
      0},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \
-    RT_B_KERNEL(transpose_tiled, elem, size,                                                  \
+    RT_B_KERNEL(transpose_tiled, elem, size,                                                       \
                 " -DIDX=" #idx " -DROWS=" #rows " -DCOLS=" #cols " -DVEC=" #vec, true)
 /* Tiles of one number of elements, in the order of rt_tiles; vectors of 16 bytes at most. */
 #define RT_B_TILES(elem, size, idx)                                                                \
@@ -42,12 +42,11 @@
     RT_B_RANK(elem, size, idx, 4)                                                                  \
     RT_B_RANK(elem, size, idx, 8)
 #define RT_B_ELEM(elem, size, tiles)                                                               \
-    RT_B_IDX(fill, elem, size, long)                                                          \
-    RT_B_IDX(iota, elem, size, long)                                                          \
-    tiles(elem, size, int) tiles(elem, size, long) RT_B_IDX(transpose_plain, elem, size, int) \
-        RT_B_IDX(transpose_plain, elem, size, long)                                           \
-            RT_B_IDX(transpose_cpu, elem, size, long) RT_B_RANKS(elem, size, int)             \
-                RT_B_RANKS(elem, size, long)
+    RT_B_IDX(fill, elem, size, long)                                                               \
+    RT_B_IDX(iota, elem, size, long)                                                               \
+    tiles(elem, size, int) tiles(elem, size, long) RT_B_IDX(transpose_plain, elem, size, int)      \
+        RT_B_IDX(transpose_plain, elem, size, long) RT_B_IDX(transpose_cpu, elem, size, long)      \
+            RT_B_RANKS(elem, size, int) RT_B_RANKS(elem, size, long)
 
 /* Rows of one element size, in the order above; a kernel with two kinds of index has int first. */
 enum {
@@ -114,8 +113,7 @@ RT_API int rt_fill(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int ele
     if (count <= 0)
         return RT_OK;
     rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), rt_scalar_arg(elem, value)};
-    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_FILL), count, count * elem, 4,
-                          args);
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_FILL), count, count * elem, 4, args);
 }
 
 RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem, int64_t start,
@@ -125,8 +123,7 @@ RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int ele
         return RT_OK;
     rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), RT_A_I64(start),
                      RT_A_I64(step)};
-    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_IOTA), count, count * elem, 5,
-                          args);
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_IOTA), count, count * elem, 5, args);
 }
 
 /* --- Transposition --- */
@@ -317,13 +314,14 @@ RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape
                           2 * n * elem, 5 + 3 * MOST, args);
 }
 
-RT_API int rt_copy_by_kernel(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
-                             int64_t bytes)
+RT_API int rt_copy_by_kernel(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src,
+                             int64_t src_off, int64_t bytes)
 {
     int elem = 8;
     const int64_t stride = 1;
     while ((dst_off | src_off | bytes) % elem != 0)
         elem /= 2;
     const int64_t shape = bytes / elem;
-    return rt_copy_strided(ctx, elem, 1, &shape, dst, dst_off / elem, &stride, src, src_off / elem, &stride);
+    return rt_copy_strided(ctx, elem, 1, &shape, dst, dst_off / elem, &stride, src, src_off / elem,
+                           &stride);
 }

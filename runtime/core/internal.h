@@ -5,8 +5,8 @@
 #include <setjmp.h>
 #include <stdio.h>
 
-#include "runtime/drivers/dev.h"
 #include "runtime/core/rt.h"
+#include "runtime/drivers/dev.h"
 
 /* Work-items of a group, and bytes of local memory given as arguments. */
 typedef struct {
@@ -26,11 +26,12 @@ typedef struct {
 typedef struct rt_kernel rt_kernel;
 struct rt_kernel {
     const rt_kernel_def *def;
-    int id;                  /* of the kernel */
-    bool wide;               /* 64 bits */
-    int64_t run;             /* of an entry, in which it was launched last; 0: never */
-    bool launched;           /* once at least */
-    size_t built_for[3];     /* where drivers build at launches: the groups of the last one, see tell.c */
+    int id;        /* of the kernel */
+    bool wide;     /* 64 bits */
+    int64_t run;   /* of an entry, in which it was launched last; 0: never */
+    bool launched; /* once at least */
+    size_t
+        built_for[3]; /* where drivers build at launches: the groups of the last one, see tell.c */
     rt_dev_program *program; /* may be that of other kernels, too */
     rt_dev_kernel *kernel;   /* NULL until built */
     char *build_error;       /* malloc'd; set when a build was tried and failed */
@@ -51,16 +52,22 @@ struct rt_kernel {
     bool declares;     /* ... and it declares its local memory itself */
     rt_kernel *sized;  /* of one for any: those made of it, the last one used first */
     rt_kernel *next;   /* one of them -> another one */
-    uint64_t sizes;    /* rt_ctx.sizes when it was made; of one for any: when the last one was asked for */
+    uint64_t
+        sizes; /* rt_ctx.sizes when it was made; of one for any: when the last one was asked for */
     int64_t sized_run; /* in which run the last one was made ... */
     int in_run;        /* ... the how manieth of it */
     bool changing;     /* numbers change too often: no more are made, under these sizes */
     bool unsized;      /* they do not build or do not fit: none is used */
 };
 
-/* Small blocks lie together in pages, so that what several of them hold is read in one transfer: RT_SLOT bytes apart,
- * which is what drivers want of parts of buffers. */
-enum { RT_BLOCK_ROUND = 2 * RT_BLOCK_ALIGN, RT_SLOT = 512, RT_SLOTS = 8, RT_PAGE = RT_SLOT * RT_SLOTS };
+/* Small blocks lie together in pages, so that what several of them hold is read in one transfer:
+ * RT_SLOT bytes apart, which is what drivers want of parts of buffers. */
+enum {
+    RT_BLOCK_ROUND = 2 * RT_BLOCK_ALIGN,
+    RT_SLOT = 512,
+    RT_SLOTS = 8,
+    RT_PAGE = RT_SLOT * RT_SLOTS
+};
 typedef struct rt_page rt_page;
 
 /* What surrounds the last scalar that was read, as it was when the device had seen so many changes:
@@ -106,7 +113,11 @@ typedef struct {
     int first_arg, n_args;
     int32_t launch;
     bool fixed; /* its groups have their size for a reason */
-    enum { RT_GOES_ON, RT_MEETS, RT_MEETS_AND_LOOKS } meets; /* waits for what was before; may that fail? */
+    enum {
+        RT_GOES_ON,
+        RT_MEETS,
+        RT_MEETS_AND_LOOKS
+    } meets; /* waits for what was before; may that fail? */
 } rt_step;
 enum { RT_MOST_STEP_BLOCKS = 64, RT_STEP_BUFFERS = 8 };
 typedef struct rt_stepper rt_stepper;
@@ -126,10 +137,11 @@ typedef struct {
     rt_step *list;
     rt_arg *args;
     rt_mem *blocks[RT_MOST_STEP_BLOCKS];
-    int64_t group;                /* work-items of a group, if steps need just so many; 0: they do not */
-    bool parts;                   /* there is a step whose groups may be parts of larger ones */
-    bool wide;                    /* there is one that needs indices of 64 bits */
-    int64_t batch, epoch, failed; /* epochs end where groups wait; in which one could something fail? */
+    int64_t group; /* work-items of a group, if steps need just so many; 0: they do not */
+    bool parts;    /* there is a step whose groups may be parts of larger ones */
+    bool wide;     /* there is one that needs indices of 64 bits */
+    int64_t batch, epoch,
+        failed; /* epochs end where groups wait; in which one could something fail? */
     /* On the way to the device: */
     int next_buffer;
     uint64_t *words[RT_STEP_BUFFERS];
@@ -147,19 +159,20 @@ typedef struct {
 
 /* What calls may take: limit.c. */
 typedef struct {
-    double seconds;       /* 0: what they like */
-    bool running;         /* there is a call */
-    bool over;            /* the last call was stopped for it */
-    double start, built;  /* of the present call: when it began, what had then been spent in building */
-    double looked;        /* its age when the device was last waited for */
-    double building;      /* when a launch began that builds its kernel; 0: it does not */
-    volatile int held;    /* the program must not be ended now: it builds a kernel, or writes */
-    int batch, left;      /* launches from then to the next time; of them, those to come */
+    double seconds; /* 0: what they like */
+    bool running;   /* there is a call */
+    bool over;      /* the last call was stopped for it */
+    double start,
+        built;       /* of the present call: when it began, what had then been spent in building */
+    double looked;   /* its age when the device was last waited for */
+    double building; /* when a launch began that builds its kernel; 0: it does not */
+    volatile int held; /* the program must not be ended now: it builds a kernel, or writes */
+    int batch, left;   /* launches from then to the next time; of them, those to come */
 } rt_limit;
 
 /* Who runs on the device: turns.c. */
 typedef struct {
-    int file;  /* whose lock says so; 0: nobody asks */
+    int file; /* whose lock says so; 0: nobody asks */
     bool mine;
 } rt_turn;
 
@@ -223,24 +236,29 @@ typedef struct {
 
 /* What hangs on the target of a device: target.c. */
 typedef struct {
-    const char *name;      /* "gpu" */
-    int code;              /* RT_GPU: it takes this one of a kernel's codes, and this column of facts.def */
-    const char *options;   /* of each build */
-    size_t most_optimised; /* bytes of a kernel's text; longer ones are built without the optimiser */
-    bool sized;            /* kernels may be built for the numbers of their launches: sized.c */
-    bool builds_aside;     /* kernels are not built by what they run on: others may run meanwhile, turns.c */
-    /* Built-in kernels that stride over elements: work-items of a group, and groups for each compute unit. */
+    const char *name; /* "gpu" */
+    int code; /* RT_GPU: it takes this one of a kernel's codes, and this column of facts.def */
+    const char *options; /* of each build */
+    size_t
+        most_optimised; /* bytes of a kernel's text; longer ones are built without the optimiser */
+    bool sized;         /* kernels may be built for the numbers of their launches: sized.c */
+    bool builds_aside;  /* kernels are not built by what they run on: others may run meanwhile,
+                           turns.c */
+    /* Built-in kernels that stride over elements: work-items of a group, and groups for each
+     * compute unit. */
     int64_t stride_group, stride_groups;
-    int64_t by_kernel; /* so many bytes at most are moved by a kernel, not by a command of the driver */
+    int64_t
+        by_kernel; /* so many bytes at most are moved by a kernel, not by a command of the driver */
     /* Who moves a tile of a transposition: a group, through local memory, or a work-item. */
     enum { RT_TILES_OF_GROUPS, RT_TILES_OF_ITEMS } transposes;
-    bool steps_in_groups; /* steps that fit any groups run in some as large as the largest; else in single work-items */
+    bool steps_in_groups; /* steps that fit any groups run in some as large as the largest; else in
+                             single work-items */
 } rt_target;
 
 struct rt_ctx {
     const rt_program *prog;
     rt_config config;
-    FILE *log_file; /* where -L goes: standard error, or standard output when serving */
+    FILE *log_file;   /* where -L goes: standard error, or standard output when serving */
     FILE *debug_file; /* ... -D */
     char error[8192];
     bool error_told; /* ... is that of a place in the program, and says so */
@@ -272,11 +290,12 @@ struct rt_ctx {
     int answer_at;
 
     rt_mem *blocks, *free_blocks;
-    rt_page *pages, *failure_page; /* the latter holds `failure`, in its first slot; NULL: none does */
-    rt_mem *board;        /* see rt_board */
-    rt_mem *counts;       /* see rt_counts */
-    bool waited;          /* kernels may have waited in vain: to be asked when results are read */
-    int64_t board_given;  /* since it was cleared */
+    rt_page *pages,
+        *failure_page;   /* the latter holds `failure`, in its first slot; NULL: none does */
+    rt_mem *board;       /* see rt_board */
+    rt_mem *counts;      /* see rt_counts */
+    bool waited;         /* kernels may have waited in vain: to be asked when results are read */
+    int64_t board_given; /* since it was cleared */
     int64_t live_bytes, free_bytes, peak_bytes; /* peak of both together */
     int64_t n_allocs, n_reused;
     bool out_of_memory; /* of the device: a block could not be had */
@@ -300,8 +319,8 @@ struct rt_ctx {
 
 /* --- basics.c --- */
 
-/* realloc. When memory is short it ends the process with a message; or goes to the place that this thread has named last, where
- * the context can only be freed any more. NULL: none. */
+/* realloc. When memory is short it ends the process with a message; or goes to the place that this
+ * thread has named last, where the context can only be freed any more. NULL: none. */
 RT_API void *rt_grow(void *p, size_t bytes);
 RT_API void rt_leave_to(jmp_buf *place);
 /* printf into a new string. */
@@ -333,7 +352,8 @@ RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v);
 
 /* --- device.c --- */
 
-/* Fills in the device, its target and its facts. False and *error (to free()) if there is no such one. */
+/* Fills in the device, its target and its facts. False and *error (to free()) if there is no such
+ * one. */
 RT_API bool rt_device_open(rt_ctx *ctx, char **error);
 /* Prints all devices, in the order of -d #k. False if there is none. */
 RT_API bool rt_device_list(FILE *f);
@@ -391,8 +411,8 @@ RT_API void rt_dump_kernels(const rt_program *prog, FILE *f);
 RT_API void rt_sized_open(rt_ctx *ctx);
 /* Is k one that is built when it is launched, for the numbers that there are? */
 RT_API bool rt_is_sized(const rt_ctx *ctx, const rt_kernel *k);
-/* Of variant k the one for a launch in groups of `local` with these arguments, perhaps not built yet; k
- * itself where it is for any. */
+/* Of variant k the one for a launch in groups of `local` with these arguments, perhaps not built
+ * yet; k itself where it is for any. */
 RT_API rt_kernel *rt_sized(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local,
                            const rt_arg *args);
 /* Those of k are not used any more: this one does not build, or does not fit. */
@@ -400,7 +420,8 @@ RT_API void rt_sized_give_up(rt_ctx *ctx, rt_kernel *k);
 
 /* --- room.c --- */
 
-/* How many bytes of local memory a group may have of a kernel that declares them itself and needs so many. */
+/* How many bytes of local memory a group may have of a kernel that declares them itself and needs
+ * so many. */
 RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes);
 /* Bytes of local memory for an argument: so many that the next one lies aligned for any elements,
  * since kernels see buffers of small elements as words. */
@@ -413,8 +434,8 @@ RT_API bool rt_is_own_local(const rt_kernel *k, int i, const rt_arg *a);
 
 /* --- turns.c --- */
 
-/* From now on runs only while it has the lock on the file; NULL: as it likes. Not where kernels are built by what
- * runs them. */
+/* From now on runs only while it has the lock on the file; NULL: as it likes. Not where kernels are
+ * built by what runs them. */
 RT_API int rt_turns(rt_ctx *ctx, const char *path);
 /* Waits for the lock, which does not count as time of a call. */
 RT_API void rt_turn_take(rt_ctx *ctx);
@@ -432,11 +453,13 @@ RT_API int rt_limit_launched(rt_ctx *ctx, rt_kernel *k);
 
 /* --- tell.c --- */
 
-/* A kernel is being built from source, if that is to be told; it is, which took so long; the program's runs have ended. */
+/* A kernel is being built from source, if that is to be told; it is, which took so long; the
+ * program's runs have ended. */
 RT_API void rt_tell_source(rt_ctx *ctx);
 RT_API void rt_tell_built(rt_ctx *ctx, double seconds);
 RT_API void rt_tell_end(rt_ctx *ctx);
-/* Is it asked how long the driver builds at launches? Before a launch of k that may be such a one, and behind it. */
+/* Is it asked how long the driver builds at launches? Before a launch of k that may be such a one,
+ * and behind it. */
 RT_API bool rt_late_asks(const rt_ctx *ctx);
 RT_API int rt_late_begin(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local, rt_late *l);
 RT_API int rt_late_end(rt_ctx *ctx, const rt_kernel *k, rt_late *l);
@@ -456,8 +479,8 @@ RT_API void rt_parts_print(const rt_ctx *ctx, FILE *f);
 
 /* --- launch.c --- */
 
-/* Asks whether a kernel has failed (nothing happens if none can have); and waits for the answer: RT_ERR with the
- * site's message. */
+/* Asks whether a kernel has failed (nothing happens if none can have); and waits for the answer:
+ * RT_ERR with the site's message. */
 RT_API int rt_ask_failure(rt_ctx *ctx);
 RT_API int rt_answer_failure(rt_ctx *ctx);
 RT_API int rt_failure_init(rt_ctx *ctx);
@@ -468,9 +491,11 @@ RT_API int rt_failure_init(rt_ctx *ctx);
 RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                           int64_t chunk);
-/* How many groups of `group` work-items and `local` bytes of local memory as arguments the device surely runs
- * at once, so that they may wait for each other; 1 where they may not. The kernel is built. */
-RT_API int64_t rt_groups_at_once(const rt_ctx *ctx, const rt_kernel *k, int64_t group, int64_t local);
+/* How many groups of `group` work-items and `local` bytes of local memory as arguments the device
+ * surely runs at once, so that they may wait for each other; 1 where they may not. The kernel is
+ * built. */
+RT_API int64_t rt_groups_at_once(const rt_ctx *ctx, const rt_kernel *k, int64_t group,
+                                 int64_t local);
 /* Enqueues a launch of a kernel that is built; the last two arguments are those of a heap. */
 RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
                       const size_t *local, int n_args, const rt_arg *args, rt_mem *heap,
@@ -483,17 +508,20 @@ RT_API int rt_failure_reset(rt_ctx *ctx);
 
 /* --- steps.c --- */
 
-/* A launch of so many work-items comes in a loop (nothing happens elsewhere): are the steps of the loop short? */
-RT_API int rt_loop_launches(rt_ctx *ctx, const rt_kernel_def *def, int n_args, const rt_arg *args, int64_t items);
+/* A launch of so many work-items comes in a loop (nothing happens elsewhere): are the steps of the
+ * loop short? */
+RT_API int rt_loop_launches(rt_ctx *ctx, const rt_kernel_def *def, int n_args, const rt_arg *args,
+                            int64_t items);
 /* ... which must move so many bytes and do so many operations. */
 RT_API void rt_loop_work(rt_ctx *ctx, double bytes, double operations);
 /* Are launches noted down at present? */
 RT_API bool rt_noting(const rt_ctx *ctx);
 /* ... and can those of this kernel be, in groups of so many work-items? */
-RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int64_t size, int n_args, const rt_arg *args);
-/* Notes one down, of a variant that is built and fits. */
-RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, int64_t size, int n_args,
+RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int64_t size, int n_args,
                         const rt_arg *args);
+/* Notes one down, of a variant that is built and fits. */
+RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, int64_t size,
+                        int n_args, const rt_arg *args);
 /* Has everything that is noted down done: before the device is waited for, or memory given back. */
 RT_API int rt_steps_run(rt_ctx *ctx);
 /* Forgets it. */
@@ -542,12 +570,13 @@ RT_API void rt_report_json(rt_ctx *ctx, FILE *f);
 /* The host's clock, in seconds; 0: there is no timeline. */
 RT_API double rt_timeline_now(const rt_ctx *ctx);
 /* The host did this since then (0: nothing happens). */
-RT_API void rt_timeline_host(rt_ctx *ctx, rt_track track, const char *name, const char *place, double since);
+RT_API void rt_timeline_host(rt_ctx *ctx, rt_track track, const char *name, const char *place,
+                             double since);
 /* The device ran a command, for which it was asked then. */
-RT_API void rt_timeline_device(rt_ctx *ctx, rt_track track, const char *name, const char *place, double asked,
-                               int64_t begin, int64_t ns);
-/* What happened as far as events are collected, a line each: "TRACK BEGIN DURATION NAME<tab>PLACE", in nanoseconds by the
- * host's clock. */
+RT_API void rt_timeline_device(rt_ctx *ctx, rt_track track, const char *name, const char *place,
+                               double asked, int64_t begin, int64_t ns);
+/* What happened as far as events are collected, a line each: "TRACK BEGIN DURATION NAME<tab>PLACE",
+ * in nanoseconds by the host's clock. */
 RT_API void rt_timeline_print(const rt_ctx *ctx, FILE *f);
 RT_API void rt_timeline_clear(rt_ctx *ctx);
 RT_API void rt_timeline_free(rt_ctx *ctx);
@@ -558,8 +587,8 @@ RT_API const rt_kernel_def *rt_builtin_kernels(int *n);
 /* Are so many bytes moved by a kernel, not by a command of the driver? */
 RT_API bool rt_by_kernel(const rt_ctx *ctx, int64_t bytes);
 /* rt_copy as a launch. */
-RT_API int rt_copy_by_kernel(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
-                             int64_t bytes);
+RT_API int rt_copy_by_kernel(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src,
+                             int64_t src_off, int64_t bytes);
 
 /* --- tuning.c --- */
 

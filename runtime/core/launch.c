@@ -30,7 +30,8 @@ RT_API int rt_ask_failure(rt_ctx *ctx)
         return RT_OK;
     ctx->asked = true;
     ctx->answer_at = RT_FETCH_FAILURE;
-    rt_dev_error e = rt_dev_fetch(ctx->dev, ctx->failure, 0, sizeof(rt_failure), ctx->answer_at, NULL);
+    rt_dev_error e =
+        rt_dev_fetch(ctx->dev, ctx->failure, 0, sizeof(rt_failure), ctx->answer_at, NULL);
     return rt_dev_check(ctx, e, "failure buffer");
 }
 
@@ -47,8 +48,9 @@ RT_API int rt_answer_failure(rt_ctx *ctx)
     ctx->asked = ctx->unchecked = false;
     if (f->site == RT_UNMET) {
         rt_failure_reset(ctx);
-        return rt_error_set(ctx, "the work-groups of a kernel waited for each other in vain: this device does "
-                                 "not run as many at once as it should");
+        return rt_error_set(
+            ctx, "the work-groups of a kernel waited for each other in vain: this device does "
+                 "not run as many at once as it should");
     }
     if (f->site < 0)
         return RT_OK;
@@ -78,20 +80,21 @@ static bool rt_is_set(const rt_kernel *k, int at, const rt_arg_state *now)
 }
 
 /* Sets argument `at`. `buffer`: that of a BUFFER. */
-static rt_dev_error rt_set_arg(rt_ctx *ctx, rt_kernel *k, int at, const rt_arg_state *now, rt_dev_buffer *buffer)
+static rt_dev_error rt_set_arg(rt_ctx *ctx, rt_kernel *k, int at, const rt_arg_state *now,
+                               rt_dev_buffer *buffer)
 {
-    rt_dev_error e =
-        now->kind == RT_SET_BUFFER
-            ? rt_dev_arg_buffer(ctx->dev, k->kernel, at, buffer)
-            : rt_dev_arg(ctx->dev, k->kernel, at, now->size, now->kind == RT_SET_VALUE ? &now->bits : NULL);
+    rt_dev_error e = now->kind == RT_SET_BUFFER
+                         ? rt_dev_arg_buffer(ctx->dev, k->kernel, at, buffer)
+                         : rt_dev_arg(ctx->dev, k->kernel, at, now->size,
+                                      now->kind == RT_SET_VALUE ? &now->bits : NULL);
     k->set[at] = e.status == RT_DEV_OK ? *now : (rt_arg_state){0};
     return e;
 }
 
 /* The two arguments of a kernel that knows of failures, and those of a heap: what is not set yet.
  */
-static rt_dev_error rt_set_pair(rt_ctx *ctx, rt_kernel *k, int at, rt_dev_buffer *buffer, int64_t number,
-                                size_t size, const void *value)
+static rt_dev_error rt_set_pair(rt_ctx *ctx, rt_kernel *k, int at, rt_dev_buffer *buffer,
+                                int64_t number, size_t size, const void *value)
 {
     rt_arg_state block = {.kind = RT_SET_BUFFER, .bits = (uint64_t)number};
     rt_arg_state scalar = {.kind = RT_SET_VALUE, .size = size};
@@ -180,7 +183,8 @@ static void rt_launch_text(const rt_kernel *k, int n_dims, const size_t *global,
 static rt_dev_error rt_enqueue_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
                                     const size_t *local, rt_late *late)
 {
-    rt_dev_event **event = rt_profile_event(ctx, k->id), **own = late->on && !event ? &late->event : NULL;
+    rt_dev_event **event = rt_profile_event(ctx, k->id),
+                 **own = late->on && !event ? &late->event : NULL;
     rt_dev_error e = rt_dev_launch(ctx->dev, k->kernel, n_dims, global, local, event ? event : own);
     if (e.status != RT_DEV_OK && event)
         ctx->n_pending--;
@@ -241,8 +245,8 @@ static bool rt_is_narrow(const rt_ctx *ctx, const rt_kernel_def *def, int n_dims
     return !narrow || narrow(args, groups, size);
 }
 
-/* Builds the kernel; makes groups smaller that may be, if the device cannot run them as they are. RT_REFUSED:
- * not on this device, or not in this shape. */
+/* Builds the kernel; makes groups smaller that may be, if the device cannot run them as they are.
+ * RT_REFUSED: not on this device, or not in this shape. */
 static int rt_prepare(rt_ctx *ctx, rt_kernel *k, int n_dims, size_t *local, int n_args,
                       const rt_arg *args)
 {
@@ -276,9 +280,10 @@ static int rt_choose_kernel(rt_ctx *ctx, rt_kernel **k, int n_dims, size_t *loca
     return rt_prepare(ctx, *k, n_dims, local, n_args, args);
 }
 
-/* A compute unit has registers for the largest group that the driver allows, so for as many smaller ones as
- * that has work-items, and the local memory that one group may have. */
-RT_API int64_t rt_groups_at_once(const rt_ctx *ctx, const rt_kernel *k, int64_t group, int64_t local)
+/* A compute unit has registers for the largest group that the driver allows, so for as many smaller
+ * ones as that has work-items, and the local memory that one group may have. */
+RT_API int64_t rt_groups_at_once(const rt_ctx *ctx, const rt_kernel *k, int64_t group,
+                                 int64_t local)
 {
     enum { MOST_OF_UNIT = 16 }; /* of NVIDIA's compute units, those that take the fewest */
     int64_t bytes = k->own_local + local, n = k->max_group / group;
@@ -341,9 +346,8 @@ RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
         heap = heap || args[i].kind == RT_ARG_HEAP;
     int rc = heap ? rt_steps_run(ctx) : rt_loop_launches(ctx, def, n_args, args, global[0]);
     if (rc == RT_OK)
-        rc = heap
-                 ? rt_launch_heap(ctx, &ctx->kernels[kernel], n_dims, global, local, n_args, args)
-                 : rt_launch_once(ctx, kernel, n_dims, global, local, n_args, args, NULL, 0);
+        rc = heap ? rt_launch_heap(ctx, &ctx->kernels[kernel], n_dims, global, local, n_args, args)
+                  : rt_launch_once(ctx, kernel, n_dims, global, local, n_args, args, NULL, 0);
     if (rc)
         rt_loop_leave(ctx);
     return rc;

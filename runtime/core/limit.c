@@ -1,13 +1,14 @@
-/* A time limit for calls, which the program itself keeps: it looks at the clock between launches, and a call that
- * has taken too long fails like any other, with its data and kernels still there.
+/* A time limit for calls, which the program itself keeps: it looks at the clock between launches,
+ * and a call that has taken too long fails like any other, with its data and kernels still there.
  *
- * Launches only queue up, so the clock says little: where a limit is set, the device is waited for after a batch of
- * them. Batches grow as long as one takes a small part of the limit: waiting costs little of a call that is within
- * its limit, and one that is not is left soon after. A launch that is on its way cannot be stopped: if it goes on for
- * as long as it takes to start the program again, the program ends, having said so as a failure of the call.
+ * Launches only queue up, so the clock says little: where a limit is set, the device is waited for
+ * after a batch of them. Batches grow as long as one takes a small part of the limit: waiting costs
+ * little of a call that is within its limit, and one that is not is left soon after. A launch that
+ * is on its way cannot be stopped: if it goes on for as long as it takes to start the program
+ * again, the program ends, having said so as a failure of the call.
  *
- * Some drivers build a kernel when it is first launched. Where a limit is set, that launch as a whole counts as
- * building, like all builds, which would else be taken for a slow program. */
+ * Some drivers build a kernel when it is first launched. Where a limit is set, that launch as a
+ * whole counts as building, like all builds, which would else be taken for a slow program. */
 #include "runtime/core/internal.h"
 
 #include <inttypes.h>
@@ -44,8 +45,11 @@ static void rt_limit_woken(int sig)
     }
     rt_parts_end(ctx);
     rt_parts_print(ctx, stdout);
-    printf("stopped: %" PRId64 "\n%%%%%% FAILURE\nstopped after %.3g s in a launch that went on: the time limit is %.3g s,"
-           " the program ends\n%%%%%% OK\n", (int64_t)(gone * 1e6), gone, ctx->limit.seconds);
+    printf(
+        "stopped: %" PRId64
+        "\n%%%%%% FAILURE\nstopped after %.3g s in a launch that went on: the time limit is %.3g s,"
+        " the program ends\n%%%%%% OK\n",
+        (int64_t)(gone * 1e6), gone, ctx->limit.seconds);
     fflush(stdout);
     _exit(1);
 }
@@ -96,7 +100,11 @@ static int rt_limit_wait(rt_ctx *ctx)
 /* The device is waited for after the next batch. */
 static void rt_limit_next(rt_limit *l, double gone)
 {
-    enum { GROWTH = 4, PARTS = 8, MOST = 1 << 20 }; /* a batch is to take one of so many parts of the limit */
+    enum {
+        GROWTH = 4,
+        PARTS = 8,
+        MOST = 1 << 20
+    }; /* a batch is to take one of so many parts of the limit */
     double took = gone - l->looked, part = l->seconds / PARTS;
     if (took * GROWTH <= part && l->batch < MOST)
         l->batch *= GROWTH;
@@ -117,7 +125,8 @@ RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k)
     double gone = rt_call_gone(ctx);
     if (gone > l->seconds) {
         l->over = true;
-        return rt_error_set(ctx, "stopped after %.3g s: the time limit is %.3g s", gone, l->seconds);
+        return rt_error_set(ctx, "stopped after %.3g s: the time limit is %.3g s", gone,
+                            l->seconds);
     }
     if (l->left <= 0)
         rt_limit_next(l, gone);

@@ -15,8 +15,9 @@ static rt_page *rt_page_new(rt_ctx *ctx)
         return NULL;
     rt_page *p = rt_grow(NULL, sizeof *p);
     int64_t number = ctx->pages ? ctx->pages->whole.number - 1 : -1; /* no block has that */
-    *p = (rt_page){.whole = {.refs = 1, .buf = buf, .number = number, .size = RT_PAGE, .name = "page"},
-                   .next = ctx->pages};
+    *p = (rt_page){
+        .whole = {.refs = 1, .buf = buf, .number = number, .size = RT_PAGE, .name = "page"},
+        .next = ctx->pages};
     ctx->pages = p;
     return p;
 }
@@ -38,7 +39,8 @@ RT_API rt_dev_error rt_small_buffer(rt_ctx *ctx, rt_page **page, int *slot, rt_d
     while (*page && (*page)->taken >> *slot & 1)
         (*slot)++;
     if (*page &&
-        rt_dev_part(ctx->dev, (*page)->whole.buf, *slot * RT_SLOT, RT_BLOCK_ROUND, out).status == RT_DEV_OK) {
+        rt_dev_part(ctx->dev, (*page)->whole.buf, *slot * RT_SLOT, RT_BLOCK_ROUND, out).status ==
+            RT_DEV_OK) {
         (*page)->taken |= 1u << *slot;
         return (rt_dev_error){RT_DEV_OK, "", ""};
     }
@@ -154,7 +156,8 @@ RT_API int rt_adopt(rt_ctx *ctx, rt_mem **out, const void *handle, int64_t bytes
         return rt_error_set(ctx, "a buffer cannot be used (%s: %s)", err.call, err.name);
     if (size < bytes) {
         rt_dev_free(ctx->dev, buf);
-        return rt_error_set(ctx, "a buffer of %" PRId64 " bytes cannot be an array of %" PRId64, size, bytes);
+        return rt_error_set(ctx, "a buffer of %" PRId64 " bytes cannot be an array of %" PRId64,
+                            size, bytes);
     }
     rt_mem *m = rt_add_block(ctx, buf, size);
     m->refs = 1;
@@ -224,7 +227,8 @@ RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *nam
 enum { RT_BOARD_FRESH = 1 << 30, RT_SHARED_LEAST = 1 << 16 };
 
 /* *block has so many bytes, and is 0 if it is a new one, or asked to be. */
-static int rt_shared(rt_ctx *ctx, rt_mem **block, int64_t bytes, bool clear, const char *name, int site)
+static int rt_shared(rt_ctx *ctx, rt_mem **block, int64_t bytes, bool clear, const char *name,
+                     int site)
 {
     static const int64_t none = 0;
     enum { WORD = sizeof none };
@@ -364,8 +368,8 @@ RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, voi
     return rt_answer_failure(ctx);
 }
 
-/* Fetches the window of so many bytes that byte `at` of the block or page begins, unless it was fetched. The first page
- * says whether something failed, too. */
+/* Fetches the window of so many bytes that byte `at` of the block or page begins, unless it was
+ * fetched. The first page says whether something failed, too. */
 static int rt_fetch_window(rt_ctx *ctx, rt_mem *src, int64_t at, int64_t bytes)
 {
     rt_window *w = &ctx->window;
@@ -401,7 +405,8 @@ RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, v
     /* Buffers of others may end within a window. */
     if (!src->page && (in + size > RT_BLOCK_ROUND || src_off - in > src->size - RT_BLOCK_ROUND))
         return rt_read(ctx, src, src_off, size, dst);
-    if (rt_fetch_window(ctx, from, src->page ? 0 : src_off - in, src->page ? RT_PAGE : RT_BLOCK_ROUND))
+    if (rt_fetch_window(ctx, from, src->page ? 0 : src_off - in,
+                        src->page ? RT_PAGE : RT_BLOCK_ROUND))
         return RT_ERR;
     return rt_dev_check(ctx, rt_dev_fetched(ctx->dev, RT_FETCH_WINDOW + in, size, dst), src->name);
 }

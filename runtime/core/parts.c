@@ -1,9 +1,10 @@
-/* The parts of a call: the time from one comparison of a threshold to the next one belongs to the first one's
- * threshold, since a comparison stands where its versions are chosen. Of two calls with the same comparisons up to
- * a nest, the difference between the nest's parts is that between its versions, whatever nests beside it took.
+/* The parts of a call: the time from one comparison of a threshold to the next one belongs to the
+ * first one's threshold, since a comparison stands where its versions are chosen. Of two calls with
+ * the same comparisons up to a nest, the difference between the nest's parts is that between its
+ * versions, whatever nests beside it took.
  *
- * Only if asked for, since the device is waited for before each comparison. Steps in one launch (steps.c) cannot
- * be told apart: a call that makes some has no parts. */
+ * Only if asked for, since the device is waited for before each comparison. Steps in one launch
+ * (steps.c) cannot be told apart: a call that makes some has no parts. */
 #include "runtime/core/internal.h"
 
 #include <stdlib.h>
@@ -26,7 +27,8 @@ RT_API void rt_parts_wanted(rt_ctx *ctx, bool wanted)
 static void rt_part_end(rt_ctx *ctx)
 {
     rt_parts *p = &ctx->parts;
-    double gone = rt_call_gone(ctx), *seconds = &p->seconds[p->param < 0 ? ctx->prog->n_params : p->param];
+    double gone = rt_call_gone(ctx),
+           *seconds = &p->seconds[p->param < 0 ? ctx->prog->n_params : p->param];
     *seconds = (*seconds < 0 ? 0 : *seconds) + gone - p->since;
     p->since = gone;
 }
@@ -46,7 +48,8 @@ RT_API void rt_part(rt_ctx *ctx, int param)
     rt_parts *p = &ctx->parts;
     if (!p->there)
         return;
-    p->there = rt_dev_finish(ctx->dev).status == RT_DEV_OK; /* whoever waits next says what is wrong */
+    p->there =
+        rt_dev_finish(ctx->dev).status == RT_DEV_OK; /* whoever waits next says what is wrong */
     rt_part_end(ctx);
     p->param = param;
 }

@@ -49,7 +49,8 @@ RT_API void rt_profile_collect(rt_ctx *ctx)
         int64_t begin, ns = rt_dev_event_span(ctx->dev, p->event, &begin);
         int transfer = p->kernel - ctx->n_kernels;
         if (transfer >= 0) {
-            rt_timeline_device(ctx, RT_TRACK_TRANSFER, rt_transfer_names[transfer], "", p->asked, begin, ns);
+            rt_timeline_device(ctx, RT_TRACK_TRANSFER, rt_transfer_names[transfer], "", p->asked,
+                               begin, ns);
             ctx->transfer_runs[transfer]++;
             ctx->transfer_ns[transfer] += ns;
         } else {
@@ -104,8 +105,9 @@ static rt_row *rt_rows(rt_ctx *ctx, int *n, int64_t *total)
     }
     for (int i = 0; i < RT_N_PROF; i++)
         if (ctx->transfer_runs[i] > 0)
-            rows[(*n)++] = (rt_row){rt_transfer_names[i], "", ctx->transfer_runs[i],
-                                    ctx->transfer_ns[i], ctx->transfer_bytes[i], 0};
+            rows[(*n)++] =
+                (rt_row){rt_transfer_names[i],   "", ctx->transfer_runs[i], ctx->transfer_ns[i],
+                         ctx->transfer_bytes[i], 0};
     for (int i = 0; i < *n; i++)
         *total += rows[i].ns;
     qsort(rows, (size_t)*n, sizeof *rows, rt_row_order);
@@ -187,7 +189,9 @@ RT_API void rt_report_json(rt_ctx *ctx, FILE *f)
         rt_json_string(f, rows[i].name);
         fprintf(f, ", \"provenance\": ");
         rt_json_string(f, rows[i].prov);
-        fprintf(f, ", \"details\": \"\", \"runs\": %" PRId64 ", \"duration\": %.3f, \"bytes\": %.0f, \"operations\": %.0f}",
+        fprintf(f,
+                ", \"details\": \"\", \"runs\": %" PRId64
+                ", \"duration\": %.3f, \"bytes\": %.0f, \"operations\": %.0f}",
                 rows[i].runs, 1e-3 * (double)rows[i].ns, rows[i].bytes, rows[i].operations);
     }
     fprintf(f, "], \"comparisons\": [");

@@ -1,7 +1,7 @@
-/* Local memory: how much a launch takes, and a group may have. Drivers tell how much there is for arguments of kernels; what kernels
- * declare themselves, as those do that are built for their sizes (sized.c), may be more: on an H200 224 KiB
- * instead of 48. Nothing says so, hence it is tried, once, with a kernel that does little else, when a kernel first
- * needs more than is told. */
+/* Local memory: how much a launch takes, and a group may have. Drivers tell how much there is for
+ * arguments of kernels; what kernels declare themselves, as those do that are built for their sizes
+ * (sized.c), may be more: on an H200 224 KiB instead of 48. Nothing says so, hence it is tried,
+ * once, with a kernel that does little else, when a kernel first needs more than is told. */
 #include "runtime/core/internal.h"
 #include "runtime/texts.h"
 
@@ -31,7 +31,8 @@ static bool rt_room_for(rt_ctx *ctx, int64_t bytes)
     rt_dev_build(ctx->dev, 1, &text, options, &program, &log);
     if (program)
         rt_dev_kernel_new(ctx->dev, program, "mf_room", &kernel, &more);
-    bool ok = kernel && rt_dev_alloc(ctx->dev, 2 * sizeof(int32_t), 0, &words).status == RT_DEV_OK &&
+    bool ok = kernel &&
+              rt_dev_alloc(ctx->dev, 2 * sizeof(int32_t), 0, &words).status == RT_DEV_OK &&
               rt_room_runs(ctx, kernel, words, bytes);
     if (words)
         rt_dev_free(ctx->dev, words);
@@ -47,9 +48,12 @@ static bool rt_room_for(rt_ctx *ctx, int64_t bytes)
 
 RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes)
 {
-    static const int kibs[] = {224, 163, 99, 96, 64}; /* of NVIDIA's devices: what there is, and less where the driver keeps some */
+    static const int kibs[] = {
+        224, 163, 99, 96,
+        64}; /* of NVIDIA's devices: what there is, and less where the driver keeps some */
     int64_t told = rt_size(ctx, RT_LOCAL_MEMORY);
-    if (bytes <= told || !ctx->sized || !ctx->device.hides_local || ctx->user_sizes[RT_LOCAL_MEMORY])
+    if (bytes <= told || !ctx->sized || !ctx->device.hides_local ||
+        ctx->user_sizes[RT_LOCAL_MEMORY])
         return told;
     if (ctx->device.local_given)
         return ctx->device.local_given;
@@ -80,6 +84,7 @@ RT_API int64_t rt_local_bytes(const rt_kernel *k, int n_args, const rt_arg *args
     int64_t n = 0;
     for (int i = 0; i < n_args; i++)
         if (args[i].kind == RT_ARG_LOCAL)
-            n += rt_is_own_local(k, i, &args[i]) ? RT_LOCAL_ALIGN : (int64_t)rt_local_size(&args[i]);
+            n +=
+                rt_is_own_local(k, i, &args[i]) ? RT_LOCAL_ALIGN : (int64_t)rt_local_size(&args[i]);
     return n;
 }

@@ -6,8 +6,8 @@
  *
  *     int main(int argc, char **argv) { return rt_main(&program, argc, argv); }
  *
- * A library has library.c and library_values.c in the place of the server and the command line, and the functions of
- * Futhark's C API in that of main.
+ * A library has library.c and library_values.c in the place of the server and the command line, and
+ * the functions of Futhark's C API in that of main.
  *
  * Names: everything of the runtime is rt_... / RT_..., scalar functions are mf_... (scalar.h), so a
  * program is free to use any other name.
@@ -54,7 +54,8 @@ enum { RT_GPU, RT_CPU, RT_N_TARGETS };
 /* Are 32 bits enough for all indices (mf_index of prelude.cl) of a kernel in a launch with these
  * arguments, of groups[d] groups of size[d] work-items? */
 typedef bool rt_narrow(const rt_arg *args, const int64_t groups[3], const int64_t size[3]);
-/* Argument i, an i32 or i64, as a factor in such a function (kir/facts/limits.h), and what a sum has to be at most. */
+/* Argument i, an i32 or i64, as a factor in such a function (kir/facts/limits.h), and what a sum
+ * has to be at most. */
 RT_API double rt_count(const rt_arg *args, int i);
 #define RT_INT 2147483647.0
 
@@ -73,9 +74,9 @@ typedef struct {
     bool may_fail;       /* calls mf_fail */
     bool fixed_group;    /* has barriers: it cannot do with smaller groups than it is given */
     rt_narrow *narrow[RT_N_TARGETS]; /* NULL: in every launch */
-    uint64_t reads;                  /* set of arguments of rt_launch, blocks that it does not write to */
-    bool sized;      /* it may be built for the numbers of its launches, see sized.c ... */
-    uint64_t steady; /* ... for these arguments (a set), which seldom change */
+    uint64_t reads;    /* set of arguments of rt_launch, blocks that it does not write to */
+    bool sized;        /* it may be built for the numbers of its launches, see sized.c ... */
+    uint64_t steady;   /* ... for these arguments (a set), which seldom change */
     int private_words; /* that a work-item's arrays have on GPUs: they are to be registers */
 } rt_kernel_def;
 
@@ -83,8 +84,8 @@ typedef struct {
  *
  * cls is what --print-params shows in brackets: "threshold(def, !main.suff_outer_par_0)",
  * "group_size", "num_groups", "tile_size", ...; "user": `#[param(NAME)]` of the program. A default
- * of 0 means: the general size that the class names (RT_THRESHOLD, RT_GROUP_SIZE, ...), which options
- * and the tuning file may set; of the user's, that it is not set. */
+ * of 0 means: the general size that the class names (RT_THRESHOLD, RT_GROUP_SIZE, ...), which
+ * options and the tuning file may set; of the user's, that it is not set. */
 typedef struct {
     const char *name; /* "main.suff_outer_par_0" */
     const char *cls;
@@ -96,8 +97,9 @@ typedef struct {
  * "Index [%ld] out of bounds for array of shape [%ld]." */
 typedef struct {
     const char *text;
-    const char *pos;  /* "prog.sf:12:7" */
-    const char *excerpt; /* the source line, and one with a caret, printed below the message; NULL if not known */
+    const char *pos;     /* "prog.sf:12:7" */
+    const char *excerpt; /* the source line, and one with a caret, printed below the message; NULL
+                            if not known */
 } rt_site_def;
 
 /* The types at the boundary. A type's id is its index in rt_program.types. Every value at the
@@ -107,9 +109,10 @@ typedef enum {
     RT_KIND_PRIM,   /* prim; one component of rank 0 */
     RT_KIND_ARRAY,  /* prim and rank >= 1; one component */
     RT_KIND_RECORD, /* fields: records, tuples (fields "0", "1", ...) */
-    RT_KIND_SUM,    /* variants; its own components: the number of one of them (i8, i16 or i32), what they hold */
-    RT_KIND_OPAQUE  /* arrays of others: the components of elem (of the fields, if it is not there), each with the
-                     * dimensions in front; of records, with the fields as arrays */
+    RT_KIND_SUM,   /* variants; its own components: the number of one of them (i8, i16 or i32), what
+                      they hold */
+    RT_KIND_OPAQUE /* arrays of others: the components of elem (of the fields, if it is not there),
+                    * each with the dimensions in front; of records, with the fields as arrays */
 } rt_kind;
 
 typedef struct {
@@ -117,7 +120,8 @@ typedef struct {
     int type; /* id */
 } rt_field_def;
 
-/* A variant of a sum: types of what it holds, and which of the sum's components their components are. */
+/* A variant of a sum: types of what it holds, and which of the sum's components their components
+ * are. */
 typedef struct {
     const char *name;
     int n;
@@ -136,7 +140,8 @@ typedef struct {
     int rank;
     int n_fields;
     const rt_field_def *fields;
-    int elem; /* RT_KIND_OPAQUE: id of an element's type, without `rank` dimensions; -1 if there is none */
+    int elem; /* RT_KIND_OPAQUE: id of an element's type, without `rank` dimensions; -1 if there is
+                 none */
     int n_variants, n_components; /* RT_KIND_SUM */
     const rt_variant_def *variants;
     const rt_component_def *components;
@@ -175,7 +180,8 @@ typedef struct {
     const int *params; /* ids of the tuning parameters that it (transitively) uses */
     int n_attrs;
     const char *const *attrs;
-    uint64_t key; /* of what it does, wherever in whichever file it is written, and of the runtime */
+    uint64_t
+        key; /* of what it does, wherever in whichever file it is written, and of the runtime */
 } rt_entry_def;
 
 typedef struct {
@@ -186,7 +192,7 @@ typedef struct {
     const rt_site_def *sites;
     const rt_type_def *types;
     const rt_entry_def *entries;
-    bool server; /* compiled with --server: speaks the protocol without being asked to */
+    bool server;           /* compiled with --server: speaks the protocol without being asked to */
     uint64_t kernels_hash; /* of what the kernels do, wherever in whichever file they are written */
 } rt_program;
 
@@ -194,7 +200,8 @@ typedef struct {
  * Contexts: a program has one, a library as many as are asked for
  * --------------------------------------------------------------------------------------------- */
 
-/* That kernels are being built is not said; in a line on standard error, which goes away; in the log. */
+/* That kernels are being built is not said; in a line on standard error, which goes away; in the
+ * log. */
 typedef enum { RT_TELL_NOTHING, RT_TELL_LINE, RT_TELL_LOG } rt_telling;
 
 /* How to make a context: zero-initialise, then fill in what differs. Strings are not copied. */
@@ -249,22 +256,22 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value);
  * `work` in all (mf_par_in_effect)? Logs "Compared NAME <= PAR: true." under -L, and is listed in
  * the server's report of the call. */
 RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work);
-/* Is a maker's kernel taken: can it run here, and does it pay? A user's 1 takes it wherever it can run, another number never.
- * Logs why under -L. */
+/* Is a maker's kernel taken: can it run here, and does it pay? A user's 1 takes it wherever it can
+ * run, another number never. Logs why under -L. */
 RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, bool pays);
 /* The same, but where launches are weighed (RT_WEIGHS_LAUNCHES) and nobody has set this threshold
- * or the default of all, the default is one with which the version is taken if it `pays`. Where they are
- * not, one that spares none is never taken. */
-RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work, int64_t spared,
-                            bool pays);
+ * or the default of all, the default is one with which the version is taken if it `pays`. Where
+ * they are not, one that spares none is never taken. */
+RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work,
+                            int64_t spared, bool pays);
 /* Can the kernel be launched with this many work-items a group, and local_bytes of local memory
  * given as arguments? Asks the device and the built kernel. False too after such a launch was
  * refused. Logs "Refused NAME: needs N bytes of local memory, the device offers M." once per cause
  * under -L. A kernel that does not compile is RT_ERR at the launch, and true here.
  *
- * Whether a launch takes the variant with 32-bit or 64-bit indices hangs on its arguments, which are not
- * there yet: the one that the last launch took is asked. If it turns out to be the other one, which does not
- * fit, the launch is refused, and for the rest of the run so is this. */
+ * Whether a launch takes the variant with 32-bit or 64-bit indices hangs on its arguments, which
+ * are not there yet: the one that the last launch took is asked. If it turns out to be the other
+ * one, which does not fit, the launch is refused, and for the rest of the run so is this. */
 RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_bytes);
 
 /* ------------------------------------------------------------------------------------------------
@@ -276,7 +283,14 @@ RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_b
  * launched again until it was enough, with fewer work-items when memory is short (so such a kernel
  * loops over its work). RT_ARG_UPDATED: a block that a kernel
  * with a heap reads and writes; it is put back before another attempt. */
-typedef enum { RT_ARG_SCALAR, RT_ARG_FLOAT, RT_ARG_MEM, RT_ARG_LOCAL, RT_ARG_HEAP, RT_ARG_UPDATED } rt_arg_kind;
+typedef enum {
+    RT_ARG_SCALAR,
+    RT_ARG_FLOAT,
+    RT_ARG_MEM,
+    RT_ARG_LOCAL,
+    RT_ARG_HEAP,
+    RT_ARG_UPDATED
+} rt_arg_kind;
 struct rt_arg {
     rt_arg_kind kind;
     size_t size;      /* SCALAR, FLOAT: bytes of it; LOCAL: bytes to reserve (0 becomes 8) */
@@ -327,9 +341,9 @@ RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
 /* For profiles: what the launch just made has to move and compute, whatever its kernel does. */
 RT_API void rt_work(rt_ctx *ctx, int kernel, double bytes, double operations);
 
-/* Around a loop that launches: where its steps are short, many of them become one launch. They are if
- * the threshold `param` is more than a launch's work-items. The end may fail for what
- * the last ones did. */
+/* Around a loop that launches: where its steps are short, many of them become one launch. They are
+ * if the threshold `param` is more than a launch's work-items. The end may fail for what the last
+ * ones did. */
 RT_API void rt_loop_begin(rt_ctx *ctx, int param);
 RT_API int rt_loop_end(rt_ctx *ctx);
 
@@ -344,9 +358,9 @@ RT_API int rt_loop_end(rt_ctx *ctx);
 RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name);
 /* The same, with the place of the site in the message. */
 RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name, int site);
-/* The board: a block of the context's that was 0 at first and that no array lies in, so that groups of a
- * kernel may count on it when they tell each other something (kernels/level1/board.h). All launches share it, one
- * after the other, and leave it as the next one needs it. */
+/* The board: a block of the context's that was 0 at first and that no array lies in, so that groups
+ * of a kernel may count on it when they tell each other something (kernels/level1/board.h). All
+ * launches share it, one after the other, and leave it as the next one needs it. */
 RT_API int rt_board(rt_ctx *ctx, rt_mem **out, int64_t bytes, int site);
 /* The same, but each launch finds it 0 and leaves it 0: groups count there who of them is the last
  * (kernels/level1/arrive.h). */

@@ -1,13 +1,15 @@
-/* Kernels built for the numbers of their launches. A loop of known length is unrolled, a division by a known
- * number a multiplication, a short array in registers: kernels with loops over sizes take 0.7 to 0.95 of the time so
- * (plan/steady.c says which kernels, and which of their arguments). The size of the group belongs to it: the compiler
- * then knows how many registers a work-item may have (OptionPricing D1 on an H200: 431 us, 527 with sizes alone, 357).
+/* Kernels built for the numbers of their launches. A loop of known length is unrolled, a division
+ * by a known number a multiplication, a short array in registers: kernels with loops over sizes
+ * take 0.7 to 0.95 of the time so (plan/steady.c says which kernels, and which of their arguments).
+ * The size of the group belongs to it: the compiler then knows how many registers a work-item may
+ * have (OptionPricing D1 on an H200: 431 us, 527 with sizes alone, 357).
  *
  * Both builds have one text; definitions in front of it make numbers of arguments, which the kernel
- * is given all the same (MF_SIZE in prelude.cl). The first launch builds the kernel for its numbers at once, so that no
- * time is lost, and other numbers get a kernel of their own, each of which costs as much again. So where there are
- * more than a few in one run, or many in all, the rest is left to a kernel for any numbers. What users set anew,
- * by other sizes of groups, is no change of that kind: a tuner tries some, and wants to know what each is like alone. */
+ * is given all the same (MF_SIZE in prelude.cl). The first launch builds the kernel for its numbers
+ * at once, so that no time is lost, and other numbers get a kernel of their own, each of which
+ * costs as much again. So where there are more than a few in one run, or many in all, the rest is
+ * left to a kernel for any numbers. What users set anew, by other sizes of groups, is no change of
+ * that kind: a tuner tries some, and wants to know what each is like alone. */
 #include "runtime/core/internal.h"
 
 #include <inttypes.h>
@@ -119,8 +121,7 @@ static bool rt_may_be_new(const rt_ctx *ctx, rt_kernel *k)
     int made = 0;
     for (const rt_kernel *own = k->sized; own; own = own->next)
         made += own->sizes == ctx->sizes;
-    bool full = made >= RT_MOST_SIZED ||
-                (k->sized_run == ctx->run && k->in_run >= RT_MOST_IN_RUN);
+    bool full = made >= RT_MOST_SIZED || (k->sized_run == ctx->run && k->in_run >= RT_MOST_IN_RUN);
     k->changing = full || (k->changing && k->sizes == ctx->sizes);
     k->sizes = ctx->sizes;
     return !k->changing;

@@ -1,24 +1,28 @@
-/* Loops of short steps in one launch. A launch costs the host 4 to 6 us, a barrier over the grid inside one
- * 1.3 to 2.5 (H200), so a host loop whose steps are short is bound by launches. Here such a loop goes on as ever, but
- * its launches are noted down instead of enqueued. From time to time, and before anything waits for the device, what
- * is noted runs as one launch of a kernel that has the texts of all kernels that occur (steps.cl):
+/* Loops of short steps in one launch. A launch costs the host 4 to 6 us, a barrier over the grid
+ * inside one 1.3 to 2.5 (H200), so a host loop whose steps are short is bound by launches. Here
+ * such a loop goes on as ever, but its launches are noted down instead of enqueued. From time to
+ * time, and before anything waits for the device, what is noted runs as one launch of a kernel that
+ * has the texts of all kernels that occur (steps.cl):
  *
- *     for each step:  wait for all groups, if it touches a block that another one since the last such wait wrote, or
- *                     writes one that was touched; then call its kernel's function for each of its groups
+ *     for each step:  wait for all groups, if it touches a block that another one since the last
+ * such wait wrote, or writes one that was touched; then call its kernel's function for each of its
+ * groups
  *
- * Which steps there are, with which arguments, that kernel reads from a block of words. So whatever the host
- * decides (branches, sizes that vary, versions, checks) it decides as always, blocks are given back and taken again
- * as always, and only kernels that run are in it. Where it cannot be (does not fit, heaps) or is not worth it, the
- * steps are launched one by one, later than usual but otherwise the same.
+ * Which steps there are, with which arguments, that kernel reads from a block of words. So whatever
+ * the host decides (branches, sizes that vary, versions, checks) it decides as always, blocks are
+ * given back and taken again as always, and only kernels that run are in it. Where it cannot be
+ * (does not fit, heaps) or is not worth it, the steps are launched one by one, later than usual but
+ * otherwise the same.
  *
- * Groups wait for each other, so there are no more than the device runs at once: rt_groups_at_once. One group is
- * always right. Where parts of a group may have barriers of their own, a group fills a compute unit and does several
- * of a step's groups beside each other, of whatever size: the fewer groups there are, the less a barrier costs. What
- * the first group does alone it finds again without one.
+ * Groups wait for each other, so there are no more than the device runs at once: rt_groups_at_once.
+ * One group is always right. Where parts of a group may have barriers of their own, a group fills a
+ * compute unit and does several of a step's groups beside each other, of whatever size: the fewer
+ * groups there are, the less a barrier costs. What the first group does alone it finds again
+ * without one.
  *
- * Is it worth it? Asked of the launches of a loop so far, by their work-items: where these fill the device several
- * times over, launches overlap with the work. The answer is compared with a threshold of the loop's; untuned with one
- * that follows from what the launches have to do. */
+ * Is it worth it? Asked of the launches of a loop so far, by their work-items: where these fill the
+ * device several times over, launches overlap with the work. The answer is compared with a
+ * threshold of the loop's; untuned with one that follows from what the launches have to do. */
 #include "runtime/core/internal.h"
 #include "runtime/texts.h"
 
@@ -35,7 +39,8 @@ enum {
     RT_MOST_PHASES = 32,    /* kernels in one */
     RT_STEP_HEAD = 3,       /* words of a step before its arguments */
     RT_MOST_STEP_ARGS = 61, /* those whose `reads` are known, and then some */
-    RT_MOST_PRIVATE = 24,   /* words of a work-item's arrays in a full group, which leaves it 64 registers (H200) */
+    RT_MOST_PRIVATE =
+        24, /* words of a work-item's arrays in a full group, which leaves it 64 registers (H200) */
 };
 
 /* Kernels in one. */
@@ -51,7 +56,7 @@ struct rt_stepper {
     struct rt_stepper *next;
 };
 
-/* --- The text of a stepper ---------------------------------------------------------------------- */
+/* --- The text of a stepper --- */
 
 /* The options -DNAME=VALUE as lines of the text; undo: the names are forgotten. */
 static void rt_options_text(FILE *f, const char *options, bool undo)
@@ -92,7 +97,9 @@ static void rt_call_arg_text(FILE *f, const rt_arg *a, int word)
     case RT_ARG_HEAP: fprintf(f, ", MF_A_BLOCK(%d)", word); return;
     case RT_ARG_LOCAL: fprintf(f, ", MF_A_LOCAL(%d)", word); return;
     case RT_ARG_SCALAR: fprintf(f, ", MF_A_INT(%s, %d)", ints[a->size], word); return;
-    case RT_ARG_FLOAT: fprintf(f, ", %s(%d)", a->size == 4 ? "MF_A_FLOAT" : "MF_A_DOUBLE", word); return;
+    case RT_ARG_FLOAT:
+        fprintf(f, ", %s(%d)", a->size == 4 ? "MF_A_FLOAT" : "MF_A_DOUBLE", word);
+        return;
     }
 }
 
@@ -105,10 +112,12 @@ static bool rt_step_is_fixed(const rt_kernel_def *def, int n_args, const rt_arg 
     return fixed;
 }
 
-static void rt_call_text(const rt_ctx *ctx, FILE *f, int phase, const rt_step *s, const rt_arg *args)
+static void rt_call_text(const rt_ctx *ctx, FILE *f, int phase, const rt_step *s,
+                         const rt_arg *args)
 {
     const rt_kernel_def *def = ctx->kernels[s->kernel].def;
-    fprintf(f, " \\\n    case %d: %s(%s", phase, s->fixed ? "MF_GROUPWISE" : "MF_ITEMWISE", def->name);
+    fprintf(f, " \\\n    case %d: %s(%s", phase, s->fixed ? "MF_GROUPWISE" : "MF_ITEMWISE",
+            def->name);
     if (s->kernel >= ctx->prog->n_kernels)
         fprintf(f, "_%d", s->kernel);
     fprintf(f, "(grid%s", def->failure ? ", MF_FAILURES" : "");
@@ -151,7 +160,7 @@ static char *rt_stepper_text(const rt_ctx *ctx, const rt_stepper *p, const rt_st
     return NULL;
 }
 
-/* --- Steppers ----------------------------------------------------------------------------------- */
+/* --- Steppers --- */
 
 static int rt_phase_of(const rt_stepper *p, int kernel)
 {
@@ -161,8 +170,9 @@ static int rt_phase_of(const rt_stepper *p, int kernel)
     return -1;
 }
 
-/* Work-items of the groups that fill a compute unit, for whose registers the kernel is then made: left to itself
- * a compiler takes so many for so much code that hardly any run at once. 0 where steps do not go into such groups. */
+/* Work-items of the groups that fill a compute unit, for whose registers the kernel is then made:
+ * left to itself a compiler takes so many for so much code that hardly any run at once. 0 where
+ * steps do not go into such groups. */
 static int64_t rt_full_group(const rt_ctx *ctx)
 {
     return ctx->device.parts_meet ? ctx->device.max_group : 0;
@@ -206,8 +216,12 @@ static rt_stepper *rt_stepper_new(rt_ctx *ctx)
                       .n_blocks = rt_round_blocks(s->n_blocks),
                       .group = rt_full_group(ctx)};
     const char *user = getenv("MINIFUT_STEPS");
-    p->def = (rt_kernel_def){.name = "mf_steps", .prov = "short steps in one launch", .options = user ? user : "",
-                             .failure = true, .may_fail = true, .fixed_group = true};
+    p->def = (rt_kernel_def){.name = "mf_steps",
+                             .prov = "short steps in one launch",
+                             .options = user ? user : "",
+                             .failure = true,
+                             .may_fail = true,
+                             .fixed_group = true};
     for (int i = 0; i < s->n; i++) {
         const rt_step *step = &s->list[i];
         if (rt_phase_of(p, step->kernel) >= 0)
@@ -242,12 +256,13 @@ RT_API void rt_steps_free(rt_ctx *ctx)
     free(s->args);
 }
 
-/* --- One launch --------------------------------------------------------------------------------- */
+/* --- One launch --- */
 
 /* Bytes of local memory of a group of the step. */
 static int64_t rt_step_local(const rt_ctx *ctx, const rt_step *step)
 {
-    return rt_local_bytes(&ctx->kernels[step->kernel], step->n_args, ctx->steps.args + step->first_arg);
+    return rt_local_bytes(&ctx->kernels[step->kernel], step->n_args,
+                          ctx->steps.args + step->first_arg);
 }
 
 /* Groups of a step that a group of `group` work-items does beside each other. */
@@ -302,8 +317,8 @@ static rt_steps_shape rt_steps_wanted(const rt_ctx *ctx)
 }
 
 /* meets: before the next step. */
-static void rt_step_words(const rt_ctx *ctx, const rt_stepper *p, const rt_step *step, int64_t group, int meets,
-                          uint64_t *w)
+static void rt_step_words(const rt_ctx *ctx, const rt_stepper *p, const rt_step *step,
+                          int64_t group, int meets, uint64_t *w)
 {
     const rt_arg *args = ctx->steps.args + step->first_arg;
     uint64_t local = 0;
@@ -327,8 +342,9 @@ static void rt_step_words(const rt_ctx *ctx, const rt_stepper *p, const rt_step 
 
 enum { RT_MOST_WORDS = RT_MOST_STEPS * (RT_STEP_HEAD + RT_MOST_STEP_ARGS) };
 
-/* A place for the words of the batch that begins. It is taken before anything is noted: a block that is dead by
- * then is done with before the words come to the device, one that dies later is not. */
+/* A place for the words of the batch that begins. It is taken before anything is noted: a block
+ * that is dead by then is done with before the words come to the device, one that dies later is
+ * not. */
 static int rt_steps_room(rt_ctx *ctx)
 {
     const int64_t bytes = RT_MOST_WORDS * (int64_t)sizeof(uint64_t);
@@ -352,7 +368,8 @@ static int rt_steps_send(rt_ctx *ctx, const rt_stepper *p, int64_t group, rt_mem
     uint64_t *words = s->words[s->next_buffer];
     *block = s->buffers[s->next_buffer++];
     for (int k = 0; k < s->n; k++)
-        rt_step_words(ctx, p, &s->list[k], group, k + 1 < s->n ? (int)s->list[k + 1].meets : RT_GOES_ON,
+        rt_step_words(ctx, p, &s->list[k], group,
+                      k + 1 < s->n ? (int)s->list[k + 1].meets : RT_GOES_ON,
                       words + (size_t)k * (size_t)p->stride);
     rt_dev_error e = rt_dev_write_later(ctx->dev, (*block)->buf, 0,
                                         (int64_t)s->n * p->stride * (int64_t)sizeof *words, words);
@@ -366,8 +383,8 @@ static bool rt_arg_writes(const rt_kernel_def *def, int i)
     return i >= 64 || !(def->reads >> i & 1);
 }
 
-/* Must a step wait for all groups because of this block? One that is done by the first group alone (solo) need not
- * wait for what that did alone. */
+/* Must a step wait for all groups because of this block? One that is done by the first group alone
+ * (solo) need not wait for what that did alone. */
 static bool rt_step_waits(const rt_steps *s, const rt_mem *m, bool writes, bool solo)
 {
     const rt_uses *u = solo ? &m->spread : &m->any;
@@ -501,7 +518,7 @@ RT_API int rt_steps_run(rt_ctx *ctx)
     return rc;
 }
 
-/* --- Noting launches ---------------------------------------------------------------------------- */
+/* --- Noting launches --- */
 
 /* Gives the blocks of a step numbers among those of this batch. */
 static void rt_step_blocks(rt_steps *s, int n_args, const rt_arg *args)
@@ -556,8 +573,8 @@ static void rt_step_append(rt_ctx *ctx, const rt_step *step, const rt_arg *args)
     s->n_args += step->n_args;
 }
 
-RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, int64_t size, int n_args,
-                        const rt_arg *args)
+RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, int64_t size,
+                        int n_args, const rt_arg *args)
 {
     rt_steps *s = &ctx->steps;
     bool fixed = rt_step_is_fixed(k->def, n_args, args);
@@ -582,7 +599,7 @@ RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, i
     return RT_OK;
 }
 
-/* --- Loops -------------------------------------------------------------------------------------- */
+/* --- Loops --- */
 
 static void rt_window_new(rt_steps *s)
 {
@@ -613,8 +630,8 @@ RT_API int rt_loop_end(rt_ctx *ctx)
     return rt_steps_run(ctx);
 }
 
-/* The number of work-items that a launch had on average, up to the next power of two: what a program compares
- * should not be a number of its own in each turn. */
+/* The number of work-items that a launch had on average, up to the next power of two: what a
+ * program compares should not be a number of its own in each turn. */
 static int64_t rt_step_items(const rt_steps *s)
 {
     int64_t mean = s->items / s->launches, round = 1;
@@ -623,21 +640,23 @@ static int64_t rt_step_items(const rt_steps *s)
     return round;
 }
 
-/* Are these launches bound by what they cost the host, and would be so no more as steps? On an H200 a launch costs
- * 4 to 6 us, a step of single work-items that all run at once or nearly so 1.8 to 2.9. Kernels of whole groups take
- * longer in one launch than alone, by as much as is spared (SRAD, NN, LocVolCalib) or more (LUD). Memory and operations:
- * what takes no longer than a microsecond or two beside that. */
+/* Are these launches bound by what they cost the host, and would be so no more as steps? On an H200
+ * a launch costs 4 to 6 us, a step of single work-items that all run at once or nearly so 1.8
+ * to 2.9. Kernels of whole groups take longer in one launch than alone, by as much as is spared
+ * (SRAD, NN, LocVolCalib) or more (LUD). Memory and operations: what takes no longer than a
+ * microsecond or two beside that. */
 static bool rt_steps_pay(const rt_ctx *ctx)
 {
     enum { ROUNDS = 2, BYTES = 4 << 20, OPERATIONS = 64 /* of a work-item */ };
     const rt_steps *s = &ctx->steps;
     int64_t at_once = ctx->device.units * ctx->device.max_group;
-    return s->groupwise == 0 && s->told == s->launches && s->items <= s->launches * at_once * ROUNDS &&
-           s->bytes <= (double)s->launches * BYTES && s->operations <= (double)s->items * OPERATIONS;
+    return s->groupwise == 0 && s->told == s->launches &&
+           s->items <= s->launches * at_once * ROUNDS && s->bytes <= (double)s->launches * BYTES &&
+           s->operations <= (double)s->items * OPERATIONS;
 }
 
-/* Untuned, one launch is not taken where groups do not run at once, nor where the host looks at results again and
- * again, since a batch is then too small to be worth it. */
+/* Untuned, one launch is not taken where groups do not run at once, nor where the host looks at
+ * results again and again, since a batch is then too small to be worth it. */
 static bool rt_steps_are_short(rt_ctx *ctx)
 {
     enum { LAUNCHES_A_WAIT = 4 };
@@ -646,7 +665,9 @@ static bool rt_steps_are_short(rt_ctx *ctx)
     if (!s->asked && (!ctx->device.groups_wait || s->waits * LAUNCHES_A_WAIT > s->launches))
         return false;
     return !rt_compare(ctx, s->param, items,
-                       s->asked ? rt_param(ctx, s->param) : rt_steps_pay(ctx) ? items + 1 : 0);
+                       s->asked            ? rt_param(ctx, s->param)
+                       : rt_steps_pay(ctx) ? items + 1
+                                           : 0);
 }
 
 RT_API void rt_loop_work(rt_ctx *ctx, double bytes, double operations)
@@ -659,7 +680,8 @@ RT_API void rt_loop_work(rt_ctx *ctx, double bytes, double operations)
     s->operations += operations;
 }
 
-RT_API int rt_loop_launches(rt_ctx *ctx, const rt_kernel_def *def, int n_args, const rt_arg *args, int64_t items)
+RT_API int rt_loop_launches(rt_ctx *ctx, const rt_kernel_def *def, int n_args, const rt_arg *args,
+                            int64_t items)
 {
     rt_steps *s = &ctx->steps;
     if (!s->in_loop || s->running)
@@ -684,15 +706,18 @@ RT_API bool rt_noting(const rt_ctx *ctx)
     return ctx->steps.on && !ctx->steps.running;
 }
 
-/* A function that is no kernel has no local memory but what it is given; of the built-in kernels those have some that
- * count on the size of a group. Large tiles in registers would be in memory in a full group, and are what drivers need
- * longest for then: LUD's steps took 5.3 s to build, and longer to run than its launches. Groups that are not whole warps are
- * launched for themselves on devices whose warps meet: of 16 or 48 work-items, they waited for each other for ever. */
-RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int64_t size, int n_args, const rt_arg *args)
+/* A function that is no kernel has no local memory but what it is given; of the built-in kernels
+ * those have some that count on the size of a group. Large tiles in registers would be in memory in
+ * a full group, and are what drivers need longest for then: LUD's steps took 5.3 s to build, and
+ * longer to run than its launches. Groups that are not whole warps are launched for themselves on
+ * devices whose warps meet: of 16 or 48 work-items, they waited for each other for ever. */
+RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int64_t size, int n_args,
+                        const rt_arg *args)
 {
     bool has_local = k->id >= ctx->prog->n_kernels && k->def->fixed_group;
     bool spills = rt_full_group(ctx) && k->def->private_words > RT_MOST_PRIVATE;
-    bool odd = ctx->device.parts_meet && !rt_step_is_part(ctx, size) && rt_step_is_fixed(k->def, n_args, args);
-    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !has_local && !spills && !odd &&
-           ctx->launch < INT_MAX / 2;
+    bool odd = ctx->device.parts_meet && !rt_step_is_part(ctx, size) &&
+               rt_step_is_fixed(k->def, n_args, args);
+    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !has_local && !spills &&
+           !odd && ctx->launch < INT_MAX / 2;
 }

@@ -1,8 +1,9 @@
-/* What a program says of building kernels: that it goes on, in a line that goes away (on a terminal) or stays (-L), and how
- * long it took (-D). A library says nothing of it unasked.
+/* What a program says of building kernels: that it goes on, in a line that goes away (on a
+ * terminal) or stays (-L), and how long it took (-D). A library says nothing of it unasked.
  *
- * Drivers with costly programs build a kernel at its first launch in groups of a size, before it runs. That launch is then
- * waited for by itself, and what it took without the run, which the driver tells, is what building took. */
+ * Drivers with costly programs build a kernel at its first launch in groups of a size, before it
+ * runs. That launch is then waited for by itself, and what it took without the run, which the
+ * driver tells, is what building took. */
 #include "runtime/core/internal.h"
 
 #include <string.h>
@@ -50,7 +51,8 @@ static int rt_late_wait(rt_ctx *ctx)
 
 RT_API bool rt_late_asks(const rt_ctx *ctx)
 {
-    return ctx->device.costly_programs && (ctx->config.debug || ctx->config.tell != RT_TELL_NOTHING);
+    return ctx->device.costly_programs &&
+           (ctx->config.debug || ctx->config.tell != RT_TELL_NOTHING);
 }
 
 RT_API int rt_late_begin(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local, rt_late *l)
@@ -76,7 +78,9 @@ RT_API int rt_late_end(rt_ctx *ctx, const rt_kernel *k, rt_late *l)
     int64_t begin, ran = l->event ? rt_dev_event_span(ctx->dev, l->event, &begin) : 0;
     double built = rt_seconds() - l->start - 1e-9 * (double)ran;
     rt_tell_built(ctx, built);
-    rt_debug(ctx, "The driver built kernel %s (%s) at its launch in groups of %zux%zux%zu in %s%.1f ms", k->def->name, k->def->prov,
-             k->built_for[0], k->built_for[1], k->built_for[2], ran > 0 ? "" : "at most ", 1e3 * built);
+    rt_debug(ctx,
+             "The driver built kernel %s (%s) at its launch in groups of %zux%zux%zu in %s%.1f ms",
+             k->def->name, k->def->prov, k->built_for[0], k->built_for[1], k->built_for[2],
+             ran > 0 ? "" : "at most ", 1e3 * built);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* When things happened, for a client that draws it: commands of the server and builds of kernels by the host's clock,
- * launches and transfers by the device's. */
+/* When things happened, for a client that draws it: commands of the server and builds of kernels by
+ * the host's clock, launches and transfers by the device's. */
 #include "runtime/core/internal.h"
 
 #include <inttypes.h>
@@ -27,15 +27,19 @@ RT_API double rt_timeline_now(const rt_ctx *ctx)
     return ctx->timeline.on ? rt_seconds() : 0;
 }
 
-RT_API void rt_timeline_host(rt_ctx *ctx, rt_track track, const char *name, const char *place, double since)
+RT_API void rt_timeline_host(rt_ctx *ctx, rt_track track, const char *name, const char *place,
+                             double since)
 {
     if (ctx->timeline.on && since > 0)
-        rt_span_add(ctx, (rt_span){.track = track, .name = name, .place = place, .asked = since,
+        rt_span_add(ctx, (rt_span){.track = track,
+                                   .name = name,
+                                   .place = place,
+                                   .asked = since,
                                    .ns = (int64_t)((rt_seconds() - since) * 1e9)});
 }
 
-RT_API void rt_timeline_device(rt_ctx *ctx, rt_track track, const char *name, const char *place, double asked,
-                               int64_t begin, int64_t ns)
+RT_API void rt_timeline_device(rt_ctx *ctx, rt_track track, const char *name, const char *place,
+                               double asked, int64_t begin, int64_t ns)
 {
     if (ctx->timeline.on && asked > 0)
         rt_span_add(ctx, (rt_span){track, name, place, asked, begin, ns});
@@ -46,8 +50,8 @@ static bool rt_on_device(const rt_span *s)
     return s->track == RT_TRACK_KERNEL || s->track == RT_TRACK_TRANSFER;
 }
 
-/* What the device's clock is behind the host's: nobody tells, but nothing begins before the host has asked for it, and
- * what is asked of an idle device begins soon. */
+/* What the device's clock is behind the host's: nobody tells, but nothing begins before the host
+ * has asked for it, and what is asked of an idle device begins soon. */
 static double rt_clock_offset(const rt_timeline *t)
 {
     double offset = 0;
@@ -70,7 +74,8 @@ RT_API void rt_timeline_print(const rt_ctx *ctx, FILE *f)
     for (int i = 0; i < t->n; i++) {
         const rt_span *s = &t->spans[i];
         double begin = rt_on_device(s) ? (double)s->begin + offset : s->asked * 1e9;
-        fprintf(f, "%s %.0f %" PRId64 " %s\t%s\n", rt_track_names[s->track], begin, s->ns, s->name, s->place);
+        fprintf(f, "%s %.0f %" PRId64 " %s\t%s\n", rt_track_names[s->track], begin, s->ns, s->name,
+                s->place);
     }
     if (t->dropped)
         fprintf(f, "dropped %" PRId64 "\n", t->dropped);

@@ -1,6 +1,7 @@
-/* Programs that take turns on a device: a tuner runs one on several data sets, a process each. What takes most of its
- * time is building kernels, which drivers do one after the other in a process, and beside each other in several;
- * running must not be disturbed. So whoever holds the lock on a file runs, and gives it to others while it builds. */
+/* Programs that take turns on a device: a tuner runs one on several data sets, a process each. What
+ * takes most of its time is building kernels, which drivers do one after the other in a process,
+ * and beside each other in several; running must not be disturbed. So whoever holds the lock on a
+ * file runs, and gives it to others while it builds. */
 #include "runtime/core/internal.h"
 
 #include <errno.h>

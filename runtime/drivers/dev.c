@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MINIFUT_DRIVER=opencl, cuda: by that one alone. Untold libcuda would be tried on NVIDIA's devices, and OpenCL where
- * that is not there, if it were not for the 0. */
+/* MINIFUT_DRIVER=opencl, cuda: by that one alone. Untold libcuda would be tried on NVIDIA's
+ * devices, and OpenCL where that is not there, if it were not for the 0. */
 RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out)
 {
     enum { UNTOLD = 0 };
@@ -24,9 +24,9 @@ RT_API void *rt_dev_of_queue(void *queue, bool *profiling)
     return rt_cl_of_queue(queue, profiling);
 }
 
-#define RT_DEV_CALL(result, name, params, ...)                                                               \
-    RT_API result rt_dev_##name params                                                                       \
-    {                                                                                                        \
-        return d->driver->name(__VA_ARGS__);                                                                 \
+#define RT_DEV_CALL(result, name, params, ...)                                                     \
+    RT_API result rt_dev_##name params                                                             \
+    {                                                                                              \
+        return d->driver->name(__VA_ARGS__);                                                       \
     }
 RT_DRIVER_CALLS(RT_DEV_CALL)

@@ -3,9 +3,9 @@
  * knows no driver.
  *
  * A device is opened with one in-order queue. Nothing waits for it but rt_dev_finish, rt_dev_write,
- * rt_dev_read and rt_dev_fetched. Handles are released by whoever got them, before the device is closed.
- * Where a function has an `event`, it may be NULL, and takes one for rt_dev_event_span; a device that
- * was not opened for profiling has none. */
+ * rt_dev_read and rt_dev_fetched. Handles are released by whoever got them, before the device is
+ * closed. Where a function has an `event`, it may be NULL, and takes one for rt_dev_event_span; a
+ * device that was not opened for profiling has none. */
 #ifndef RT_DEV_H
 #define RT_DEV_H
 
@@ -47,10 +47,12 @@ typedef struct {
     bool groups_wait;     /* work-groups that run at once all make progress */
     bool parts_meet;      /* warps of a group may have a barrier of their own (steps.cl) */
     bool has_f64;
-    bool tells; /* groups that run go on beside each other, and see words of 64 bits that others write */
-    bool parts; /* buffers may be parts of others */
-    bool own_cache;       /* the driver caches kernels, and getting a binary costs a build */
-    bool long_header;     /* the compiler reads a header before each program, which may be kept from it */
+    bool tells;     /* groups that run go on beside each other, and see words of 64 bits that others
+                       write */
+    bool parts;     /* buffers may be parts of others */
+    bool own_cache; /* the driver caches kernels, and getting a binary costs a build */
+    bool long_header;     /* the compiler reads a header before each program, which may be kept
+                           * from it */
     bool costly_programs; /* a program costs far more than its kernels, which are built at the
                              launch */
 } rt_dev_info;
@@ -65,14 +67,16 @@ enum { RT_DEV_MOST_ITEMS = INT32_MAX, RT_DEV_FILL_END = INT32_MAX };
 /* All devices in the driver's order, to free(). */
 RT_API rt_dev_info *rt_dev_find(int *n);
 RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out);
-/* The handle of the device of a queue, and whether the queue takes times; NULL: it is no queue that can be used. */
+/* The handle of the device of a queue, and whether the queue takes times; NULL: it is no queue that
+ * can be used. */
 RT_API void *rt_dev_of_queue(void *queue, bool *profiling);
 /* The device's queue, for OpenCL; NULL: it has no such. */
 RT_API void *rt_dev_queue(rt_dev *d);
 RT_API void rt_dev_close(rt_dev *d);
 /* Waits for all commands. */
 RT_API rt_dev_error rt_dev_finish(rt_dev *d);
-/* Bytes of local memory that arguments of a kernel may have in all, if more than the device tells; else 0. */
+/* Bytes of local memory that arguments of a kernel may have in all, if more than the device tells;
+ * else 0. */
 RT_API int64_t rt_dev_local_given(rt_dev *d);
 /* How many commands that may change memory were enqueued so far. */
 RT_API int64_t rt_dev_changes(const rt_dev *d);
@@ -102,7 +106,8 @@ RT_API void rt_dev_kernel_needs(rt_dev *d, rt_dev_kernel *k, int64_t *max_group,
 /* --- Launches --- */
 
 /* Sets an argument: a value, or `size` bytes of local memory where value is NULL. */
-RT_API rt_dev_error rt_dev_arg(rt_dev *d, rt_dev_kernel *k, int index, size_t size, const void *value);
+RT_API rt_dev_error rt_dev_arg(rt_dev *d, rt_dev_kernel *k, int index, size_t size,
+                               const void *value);
 RT_API rt_dev_error rt_dev_arg_buffer(rt_dev *d, rt_dev_kernel *k, int index, rt_dev_buffer *b);
 /* global[i] is a multiple of local[i]. */
 RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const size_t *global,
@@ -113,12 +118,15 @@ RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const
 /* The buffer begins at a multiple of RT_BLOCK_ALIGN; in_use: what the caller holds already. */
 RT_API rt_dev_error rt_dev_alloc(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out);
 RT_API void rt_dev_free(rt_dev *d, rt_dev_buffer *b);
-/* A buffer that others have made, in the queue's context: it lives until both have freed it. It has so many bytes, and
- * refused is what does not begin as ours do. Back: its handle, NULL if there is no such. */
-RT_API rt_dev_error rt_dev_adopt(rt_dev *d, const void *handle, rt_dev_buffer **out, int64_t *bytes);
+/* A buffer that others have made, in the queue's context: it lives until both have freed it. It has
+ * so many bytes, and refused is what does not begin as ours do. Back: its handle, NULL if there is
+ * no such. */
+RT_API rt_dev_error rt_dev_adopt(rt_dev *d, const void *handle, rt_dev_buffer **out,
+                                 int64_t *bytes);
 RT_API void *rt_dev_handle(rt_dev *d, rt_dev_buffer *b);
 /* A part of a buffer as one of its own, to be freed before that. */
-RT_API rt_dev_error rt_dev_part(rt_dev *d, rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out);
+RT_API rt_dev_error rt_dev_part(rt_dev *d, rt_dev_buffer *whole, int64_t off, int64_t bytes,
+                                rt_dev_buffer **out);
 /* src may be changed afterwards. */
 RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
                                  const void *src, rt_dev_event **event);
@@ -127,11 +135,11 @@ RT_API rt_dev_error rt_dev_write_later(rt_dev *d, rt_dev_buffer *dst, int64_t of
                                        const void *src);
 RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
                                 void *dst, rt_dev_event **event);
-/* Reads little, for a host that waits for it: into RT_DEV_FETCH bytes of its memory that the device writes, from byte
- * `to` on. Offsets and sizes are multiples of 4. */
+/* Reads little, for a host that waits for it: into RT_DEV_FETCH bytes of its memory that the device
+ * writes, from byte `to` on. Offsets and sizes are multiples of 4. */
 enum { RT_DEV_FETCH = 8192 };
-RT_API rt_dev_error rt_dev_fetch(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes, int64_t to,
-                                 rt_dev_event **event);
+RT_API rt_dev_error rt_dev_fetch(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
+                                 int64_t to, rt_dev_event **event);
 /* Waits until bytes from .. of that memory are there, and copies them. */
 RT_API rt_dev_error rt_dev_fetched(rt_dev *d, int64_t from, int64_t bytes, void *dst);
 RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
@@ -142,8 +150,8 @@ RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int 
 
 /* --- Profiling --- */
 
-/* How long a finished command ran, in nanoseconds, and when it began, by a clock of the device's own; releases the
- * event. Events are asked for in the order of their commands. */
+/* How long a finished command ran, in nanoseconds, and when it began, by a clock of the device's
+ * own; releases the event. Events are asked for in the order of their commands. */
 RT_API int64_t rt_dev_event_span(rt_dev *d, rt_dev_event *e, int64_t *begin);
 
 #endif

@@ -1,7 +1,8 @@
-/* dev.h for NVIDIA's devices by the driver's own interface, which is looked for when a device of theirs is opened
- * through OpenCL: a launch costs the host a third to a half of what it costs there, and a wait less, too.
- * Kernels stay OpenCL C: NVIDIA's OpenCL makes PTX of them, which is loaded here. The names of functions and numbers
- * below are those of cuda.h, of which nothing is needed to build a program. */
+/* dev.h for NVIDIA's devices by the driver's own interface, which is looked for when a device of
+ * theirs is opened through OpenCL: a launch costs the host a third to a half of what it costs
+ * there, and a wait less, too. Kernels stay OpenCL C: NVIDIA's OpenCL makes PTX of them, which is
+ * loaded here. The names of functions and numbers below are those of cuda.h, of which nothing is
+ * needed to build a program. */
 #include "runtime/drivers/dev_driver.h"
 
 #include <dlfcn.h>
@@ -13,40 +14,40 @@ typedef unsigned long long rt_cu_pointer;
 typedef struct rt_cu_handle *rt_cu_ptr; /* contexts, streams, modules, functions, events */
 
 /* The functions of libcuda: name here, there, parameters. */
-#define RT_CU_FUNCTIONS(X)                                                                                   \
-    X(init, "cuInit", (unsigned))                                                                            \
-    X(error_name, "cuGetErrorName", (rt_cu_result, const char **))                                           \
-    X(device_count, "cuDeviceGetCount", (int *))                                                             \
-    X(device, "cuDeviceGet", (int *, int))                                                                   \
-    X(device_uuid, "cuDeviceGetUuid", (unsigned char *, int))                                                \
-    X(retain, "cuDevicePrimaryCtxRetain", (rt_cu_ptr *, int))                                                \
-    X(release, "cuDevicePrimaryCtxRelease_v2", (int))                                                        \
-    X(set_current, "cuCtxSetCurrent", (rt_cu_ptr))                                                           \
-    X(stream_new, "cuStreamCreate", (rt_cu_ptr *, unsigned))                                                 \
-    X(stream_free, "cuStreamDestroy_v2", (rt_cu_ptr))                                                        \
-    X(stream_wait, "cuStreamSynchronize", (rt_cu_ptr))                                                       \
-    X(module_load, "cuModuleLoadDataEx", (rt_cu_ptr *, const void *, unsigned, int *, void **))              \
-    X(module_free, "cuModuleUnload", (rt_cu_ptr))                                                            \
-    X(function, "cuModuleGetFunction", (rt_cu_ptr *, rt_cu_ptr, const char *))                               \
-    X(function_fact, "cuFuncGetAttribute", (int *, int, rt_cu_ptr))                                          \
-    X(function_may, "cuFuncSetAttribute", (rt_cu_ptr, int, int))                                             \
-    X(device_fact, "cuDeviceGetAttribute", (int *, int, int))                                          \
-    X(launch, "cuLaunchKernel",                                                                              \
-      (rt_cu_ptr, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, rt_cu_ptr, void **,  \
-       void **))                                                                                             \
-    X(alloc, "cuMemAlloc_v2", (rt_cu_pointer *, size_t))                                                     \
-    X(free, "cuMemFree_v2", (rt_cu_pointer))                                                                 \
-    X(pinned, "cuMemAllocHost_v2", (void **, size_t))                                                        \
-    X(pinned_free, "cuMemFreeHost", (void *))                                                                \
-    X(write, "cuMemcpyHtoDAsync_v2", (rt_cu_pointer, const void *, size_t, rt_cu_ptr))                       \
-    X(read, "cuMemcpyDtoHAsync_v2", (void *, rt_cu_pointer, size_t, rt_cu_ptr))                              \
-    X(copy, "cuMemcpyDtoDAsync_v2", (rt_cu_pointer, rt_cu_pointer, size_t, rt_cu_ptr))                       \
-    X(fill8, "cuMemsetD8Async", (rt_cu_pointer, unsigned char, size_t, rt_cu_ptr))                           \
-    X(fill16, "cuMemsetD16Async", (rt_cu_pointer, unsigned short, size_t, rt_cu_ptr))                        \
-    X(fill32, "cuMemsetD32Async", (rt_cu_pointer, unsigned, size_t, rt_cu_ptr))                              \
-    X(event_new, "cuEventCreate", (rt_cu_ptr *, unsigned))                                                   \
-    X(event_free, "cuEventDestroy_v2", (rt_cu_ptr))                                                          \
-    X(event_record, "cuEventRecord", (rt_cu_ptr, rt_cu_ptr))                                                 \
+#define RT_CU_FUNCTIONS(X)                                                                         \
+    X(init, "cuInit", (unsigned))                                                                  \
+    X(error_name, "cuGetErrorName", (rt_cu_result, const char **))                                 \
+    X(device_count, "cuDeviceGetCount", (int *))                                                   \
+    X(device, "cuDeviceGet", (int *, int))                                                         \
+    X(device_uuid, "cuDeviceGetUuid", (unsigned char *, int))                                      \
+    X(retain, "cuDevicePrimaryCtxRetain", (rt_cu_ptr *, int))                                      \
+    X(release, "cuDevicePrimaryCtxRelease_v2", (int))                                              \
+    X(set_current, "cuCtxSetCurrent", (rt_cu_ptr))                                                 \
+    X(stream_new, "cuStreamCreate", (rt_cu_ptr *, unsigned))                                       \
+    X(stream_free, "cuStreamDestroy_v2", (rt_cu_ptr))                                              \
+    X(stream_wait, "cuStreamSynchronize", (rt_cu_ptr))                                             \
+    X(module_load, "cuModuleLoadDataEx", (rt_cu_ptr *, const void *, unsigned, int *, void **))    \
+    X(module_free, "cuModuleUnload", (rt_cu_ptr))                                                  \
+    X(function, "cuModuleGetFunction", (rt_cu_ptr *, rt_cu_ptr, const char *))                     \
+    X(function_fact, "cuFuncGetAttribute", (int *, int, rt_cu_ptr))                                \
+    X(function_may, "cuFuncSetAttribute", (rt_cu_ptr, int, int))                                   \
+    X(device_fact, "cuDeviceGetAttribute", (int *, int, int))                                      \
+    X(launch, "cuLaunchKernel",                                                                    \
+      (rt_cu_ptr, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, rt_cu_ptr, \
+       void **, void **))                                                                          \
+    X(alloc, "cuMemAlloc_v2", (rt_cu_pointer *, size_t))                                           \
+    X(free, "cuMemFree_v2", (rt_cu_pointer))                                                       \
+    X(pinned, "cuMemAllocHost_v2", (void **, size_t))                                              \
+    X(pinned_free, "cuMemFreeHost", (void *))                                                      \
+    X(write, "cuMemcpyHtoDAsync_v2", (rt_cu_pointer, const void *, size_t, rt_cu_ptr))             \
+    X(read, "cuMemcpyDtoHAsync_v2", (void *, rt_cu_pointer, size_t, rt_cu_ptr))                    \
+    X(copy, "cuMemcpyDtoDAsync_v2", (rt_cu_pointer, rt_cu_pointer, size_t, rt_cu_ptr))             \
+    X(fill8, "cuMemsetD8Async", (rt_cu_pointer, unsigned char, size_t, rt_cu_ptr))                 \
+    X(fill16, "cuMemsetD16Async", (rt_cu_pointer, unsigned short, size_t, rt_cu_ptr))              \
+    X(fill32, "cuMemsetD32Async", (rt_cu_pointer, unsigned, size_t, rt_cu_ptr))                    \
+    X(event_new, "cuEventCreate", (rt_cu_ptr *, unsigned))                                         \
+    X(event_free, "cuEventDestroy_v2", (rt_cu_ptr))                                                \
+    X(event_record, "cuEventRecord", (rt_cu_ptr, rt_cu_ptr))                                       \
     X(event_ms, "cuEventElapsedTime", (float *, rt_cu_ptr, rt_cu_ptr))
 
 typedef struct {
@@ -56,18 +57,18 @@ typedef struct {
 #undef RT_CU_FIELD
 } rt_cu_functions;
 
-enum { /* of cuda.h */
-    RT_CU_STREAM_APART = 1,      /* CU_STREAM_NON_BLOCKING */
-    RT_CU_RESERVED_SHARED = 111, /* CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK */
-    RT_CU_MOST_GIVEN = 97,       /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
-    RT_CU_MAX_GROUP = 0,         /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
-    RT_CU_OWN_SHARED = 1,        /* CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES */
-    RT_CU_MOST_SHARED = 8,       /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
-    RT_CU_ERROR_LOG = 5,         /* CU_JIT_ERROR_LOG_BUFFER, and its size the next */
-    RT_CU_NO_MEMORY = 2,
-    RT_CU_INVALID_VALUE = 1,
-    RT_CU_INVALID_PTX = 218,
-    RT_CU_NO_RESOURCES = 701
+enum {                              /* of cuda.h */
+       RT_CU_STREAM_APART = 1,      /* CU_STREAM_NON_BLOCKING */
+       RT_CU_RESERVED_SHARED = 111, /* CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK */
+       RT_CU_MOST_GIVEN = 97,       /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
+       RT_CU_MAX_GROUP = 0,         /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
+       RT_CU_OWN_SHARED = 1,        /* CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES */
+       RT_CU_MOST_SHARED = 8,       /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+       RT_CU_ERROR_LOG = 5,         /* CU_JIT_ERROR_LOG_BUFFER, and its size the next */
+       RT_CU_NO_MEMORY = 2,
+       RT_CU_INVALID_VALUE = 1,
+       RT_CU_INVALID_PTX = 218,
+       RT_CU_NO_RESOURCES = 701
 };
 
 typedef struct {
@@ -80,7 +81,7 @@ typedef struct {
     bool profiling, idle;
     bool is_nvidia; /* programs are PTX */
     int64_t changes, memory;
-    unsigned reserved; /* local memory begins behind so many bytes */
+    unsigned reserved;      /* local memory begins behind so many bytes */
     unsigned char *fetched; /* memory that the device writes by itself */
     bool late;              /* what is fetched may not be there yet */
     rt_cu_ptr counted;      /* an event, NULL: none yet, at ... */
@@ -116,7 +117,8 @@ typedef struct {
 
 static rt_dev_error rt_cu_error(const rt_cu_dev *d, rt_cu_result err, const char *call)
 {
-    static const rt_cu_result refusals[] = {RT_CU_NO_MEMORY, RT_CU_INVALID_VALUE, RT_CU_NO_RESOURCES};
+    static const rt_cu_result refusals[] = {RT_CU_NO_MEMORY, RT_CU_INVALID_VALUE,
+                                            RT_CU_NO_RESOURCES};
     rt_dev_error e = {RT_DEV_OK, call, ""};
     if (err == 0)
         return e;
@@ -154,8 +156,8 @@ static bool rt_cu_find_functions(rt_cu_functions *f)
     if (!f->library)
         return false;
     bool all = true;
-#define RT_CU_FIND(name, symbol, params)                                                                     \
-    *(void **)&f->name = dlsym(f->library, symbol);                                                          \
+#define RT_CU_FIND(name, symbol, params)                                                           \
+    *(void **)&f->name = dlsym(f->library, symbol);                                                \
     all = all && f->name;
     RT_CU_FUNCTIONS(RT_CU_FIND)
 #undef RT_CU_FIND
@@ -261,12 +263,14 @@ static void *rt_cu_queue(rt_dev *base)
     return NULL;
 }
 
-static rt_dev_error rt_cu_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out, int64_t *bytes)
+static rt_dev_error rt_cu_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out,
+                                int64_t *bytes)
 {
     (void)base, (void)handle;
     *out = NULL;
     *bytes = 0;
-    return (rt_dev_error){RT_DEV_FAILED, "MINIFUT_DRIVER=cuda", "this driver knows no buffers of OpenCL"};
+    return (rt_dev_error){RT_DEV_FAILED, "MINIFUT_DRIVER=cuda",
+                          "this driver knows no buffers of OpenCL"};
 }
 
 static void *rt_cu_handle(rt_dev *base, rt_dev_buffer *b)
@@ -289,13 +293,15 @@ static void rt_cu_blank(char *at, size_t n, const char *word)
     memcpy(at, word, strlen(word));
 }
 
-/* OpenCL's PTX is that of CUDA but for three things: it says how textures are told, of which there are none; it knows
- * that parameters are addresses of local memory, which are numbers here; and it asks OpenCL's own registers for
- * the offset of groups and work-items in the launch (0 to 5), which is 0, and for the number of groups (6 to 8), which has a
- * register in CUDA, too. Written over the text, which keeps its length. False: there is something else. */
+/* OpenCL's PTX is that of CUDA but for three things: it says how textures are told, of which there
+ * are none; it knows that parameters are addresses of local memory, which are numbers here; and it
+ * asks OpenCL's own registers for the offset of groups and work-items in the launch (0 to 5), which
+ * is 0, and for the number of groups (6 to 8), which has a register in CUDA, too. Written over the
+ * text, which keeps its length. False: there is something else. */
 static bool rt_cu_adapt(char *ptx)
 {
-    static const char mode[] = ", texmode_independent", local[] = ".ptr .shared .align ", own[] = "%envreg";
+    static const char mode[] = ", texmode_independent", local[] = ".ptr .shared .align ",
+                      own[] = "%envreg";
     static const char *const groups[] = {"%nctaid.x", "%nctaid.y", "%nctaid.z"};
     const size_t n_own = sizeof own - 1, n_local = sizeof local - 1;
     char *at = strstr(ptx, mode);
@@ -316,8 +322,8 @@ static bool rt_cu_adapt(char *ptx)
     return true;
 }
 
-static rt_dev_error rt_cu_load_ptx(rt_cu_dev *d, const unsigned char *ptx, size_t size, rt_dev_program **out,
-                                   char **log)
+static rt_dev_error rt_cu_load_ptx(rt_cu_dev *d, const unsigned char *ptx, size_t size,
+                                   rt_dev_program **out, char **log)
 {
     enum { LOG = 8192 };
     char *said = calloc(LOG, 1);
@@ -333,7 +339,8 @@ static rt_dev_error rt_cu_load_ptx(rt_cu_dev *d, const unsigned char *ptx, size_
         p->size = size;
         p->refs = 1;
         bool known = !d->is_nvidia || rt_cu_adapt(text);
-        rt_cu_result err = known ? d->f.module_load(&p->module, text, 2, options, values) : RT_CU_INVALID_PTX;
+        rt_cu_result err =
+            known ? d->f.module_load(&p->module, text, 2, options, values) : RT_CU_INVALID_PTX;
         e = rt_cu_error(d, err, "cuModuleLoadDataEx");
         if (err == 0)
             *out = (rt_dev_program *)p;
@@ -381,8 +388,8 @@ static rt_dev_error rt_cu_build(rt_dev *base, int n, const char **texts, const c
     return e;
 }
 
-static rt_dev_error rt_cu_load(rt_dev *base, const unsigned char *binary, size_t n, const char *options,
-                               rt_dev_program **out)
+static rt_dev_error rt_cu_load(rt_dev *base, const unsigned char *binary, size_t n,
+                               const char *options, rt_dev_program **out)
 {
     char *log = NULL;
     (void)options;
@@ -447,7 +454,8 @@ static void rt_cu_kernel_free(rt_dev *base, rt_dev_kernel *kernel)
     free(k);
 }
 
-static void rt_cu_kernel_needs(rt_dev *base, rt_dev_kernel *kernel, int64_t *max_group, int64_t *local)
+static void rt_cu_kernel_needs(rt_dev *base, rt_dev_kernel *kernel, int64_t *max_group,
+                               int64_t *local)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
     const rt_cu_kernel *k = (const rt_cu_kernel *)kernel;
@@ -488,7 +496,8 @@ static bool rt_cu_room(rt_cu_kernel *k, int index)
     return true;
 }
 
-static rt_dev_error rt_cu_arg(rt_dev *base, rt_dev_kernel *kernel, int index, size_t size, const void *value)
+static rt_dev_error rt_cu_arg(rt_dev *base, rt_dev_kernel *kernel, int index, size_t size,
+                              const void *value)
 {
     rt_cu_kernel *k = (rt_cu_kernel *)kernel;
     if (size > sizeof(uint64_t) && value)
@@ -502,13 +511,15 @@ static rt_dev_error rt_cu_arg(rt_dev *base, rt_dev_kernel *kernel, int index, si
     return rt_cu_error((rt_cu_dev *)base, 0, "");
 }
 
-static rt_dev_error rt_cu_arg_buffer(rt_dev *base, rt_dev_kernel *kernel, int index, rt_dev_buffer *b)
+static rt_dev_error rt_cu_arg_buffer(rt_dev *base, rt_dev_kernel *kernel, int index,
+                                     rt_dev_buffer *b)
 {
     rt_cu_pointer at = rt_cu_at(b, 0);
     return rt_cu_arg(base, kernel, index, sizeof at, &at);
 }
 
-/* Says where local memory that is given begins: behind what the kernel has itself. Returns its bytes. */
+/* Says where local memory that is given begins: behind what the kernel has itself. Returns its
+ * bytes. */
 static unsigned rt_cu_lay_out(const rt_cu_dev *d, rt_cu_kernel *k)
 {
     enum { ALIGN = 16 };
@@ -553,8 +564,8 @@ static rt_dev_error rt_cu_done(rt_cu_dev *d, rt_cu_event *e, rt_cu_result err, c
     return rt_cu_enqueued(d, err, call);
 }
 
-static rt_dev_error rt_cu_launch(rt_dev *base, rt_dev_kernel *kernel, int n_dims, const size_t *global,
-                                 const size_t *local, rt_dev_event **event)
+static rt_dev_error rt_cu_launch(rt_dev *base, rt_dev_kernel *kernel, int n_dims,
+                                 const size_t *global, const size_t *local, rt_dev_event **event)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
     rt_cu_kernel *k = (rt_cu_kernel *)kernel;
@@ -570,8 +581,8 @@ static rt_dev_error rt_cu_launch(rt_dev *base, rt_dev_kernel *kernel, int n_dims
         k->most = bytes;
     }
     rt_cu_event *e = rt_cu_timed(d, event);
-    rt_cu_result err = d->f.launch(k->function, groups[0], groups[1], groups[2], size[0], size[1], size[2],
-                                   bytes, d->stream, k->places, NULL);
+    rt_cu_result err = d->f.launch(k->function, groups[0], groups[1], groups[2], size[0], size[1],
+                                   size[2], bytes, d->stream, k->places, NULL);
     return rt_cu_done(d, e, err, "cuLaunchKernel");
 }
 
@@ -594,23 +605,26 @@ static void rt_cu_free(rt_dev *base, rt_dev_buffer *b)
         ((rt_cu_dev *)base)->f.free(rt_cu_at(b, 0));
 }
 
-static rt_dev_error rt_cu_part(rt_dev *base, rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out)
+static rt_dev_error rt_cu_part(rt_dev *base, rt_dev_buffer *whole, int64_t off, int64_t bytes,
+                               rt_dev_buffer **out)
 {
     (void)bytes;
     *out = (rt_dev_buffer *)(uintptr_t)(rt_cu_at(whole, off) | RT_CU_PART);
     return rt_cu_error((rt_cu_dev *)base, 0, "");
 }
 
-/* What is copied from is read before the copy is made unless the driver knows the memory, which it does not. */
+/* What is copied from is read before the copy is made unless the driver knows the memory, which it
+ * does not. */
 static rt_dev_error rt_cu_write_later(rt_dev *base, rt_dev_buffer *dst, int64_t off, int64_t bytes,
                                       const void *src)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
-    return rt_cu_enqueued(d, d->f.write(rt_cu_at(dst, off), src, (size_t)bytes, d->stream), "cuMemcpyHtoDAsync");
+    return rt_cu_enqueued(d, d->f.write(rt_cu_at(dst, off), src, (size_t)bytes, d->stream),
+                          "cuMemcpyHtoDAsync");
 }
 
-static rt_dev_error rt_cu_write(rt_dev *base, rt_dev_buffer *dst, int64_t off, int64_t bytes, const void *src,
-                                rt_dev_event **event)
+static rt_dev_error rt_cu_write(rt_dev *base, rt_dev_buffer *dst, int64_t off, int64_t bytes,
+                                const void *src, rt_dev_event **event)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
     rt_cu_event *e = rt_cu_timed(d, event);
@@ -619,8 +633,8 @@ static rt_dev_error rt_cu_write(rt_dev *base, rt_dev_buffer *dst, int64_t off, i
     return done.status == RT_DEV_OK ? rt_cu_wait(d) : done;
 }
 
-static rt_dev_error rt_cu_read_to(rt_cu_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes, void *dst,
-                                  rt_dev_event **event)
+static rt_dev_error rt_cu_read_to(rt_cu_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
+                                  void *dst, rt_dev_event **event)
 {
     rt_cu_event *e = rt_cu_timed(d, event);
     rt_cu_result err = d->f.read(dst, rt_cu_at(src, off), (size_t)bytes, d->stream);
@@ -630,16 +644,16 @@ static rt_dev_error rt_cu_read_to(rt_cu_dev *d, rt_dev_buffer *src, int64_t off,
     return rt_cu_error(d, err, "cuMemcpyDtoHAsync");
 }
 
-static rt_dev_error rt_cu_read(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes, void *dst,
-                               rt_dev_event **event)
+static rt_dev_error rt_cu_read(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
+                               void *dst, rt_dev_event **event)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
     rt_dev_error e = rt_cu_read_to(d, src, off, bytes, dst, event);
     return e.status == RT_DEV_OK ? rt_cu_wait(d) : e;
 }
 
-static rt_dev_error rt_cu_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes, int64_t to,
-                                rt_dev_event **event)
+static rt_dev_error rt_cu_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
+                                int64_t to, rt_dev_event **event)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
     d->late = true;
@@ -655,17 +669,19 @@ static rt_dev_error rt_cu_fetched(rt_dev *base, int64_t from, int64_t bytes, voi
     return e;
 }
 
-static rt_dev_error rt_cu_copy(rt_dev *base, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
-                               int64_t src_off, int64_t bytes, rt_dev_event **event)
+static rt_dev_error rt_cu_copy(rt_dev *base, rt_dev_buffer *dst, int64_t dst_off,
+                               rt_dev_buffer *src, int64_t src_off, int64_t bytes,
+                               rt_dev_event **event)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
     rt_cu_event *e = rt_cu_timed(d, event);
-    rt_cu_result err = d->f.copy(rt_cu_at(dst, dst_off), rt_cu_at(src, src_off), (size_t)bytes, d->stream);
+    rt_cu_result err =
+        d->f.copy(rt_cu_at(dst, dst_off), rt_cu_at(src, src_off), (size_t)bytes, d->stream);
     return rt_cu_done(d, e, err, "cuMemcpyDtoDAsync");
 }
 
-static rt_dev_error rt_cu_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, int size, const void *value,
-                               rt_dev_event **event)
+static rt_dev_error rt_cu_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, int size,
+                               const void *value, rt_dev_event **event)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
     rt_cu_pointer at = rt_cu_at(dst, off);
@@ -692,8 +708,8 @@ static rt_dev_error rt_cu_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, in
 
 /* --- Profiling --- */
 
-/* There is no clock to read but the time between two events, which is told in few digits: so it is counted from one command
- * to the next. */
+/* There is no clock to read but the time between two events, which is told in few digits: so it is
+ * counted from one command to the next. */
 static int64_t rt_cu_event_span(rt_dev *base, rt_dev_event *event, int64_t *begin)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;

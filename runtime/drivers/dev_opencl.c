@@ -115,15 +115,18 @@ static rt_dev_error rt_cl_enqueued(rt_cl_dev *d, cl_int err, const char *call)
 static const rt_driver rt_cl_driver;
 
 /* A context and a queue in it, the caller's or new ones, each with a reference. */
-static cl_int rt_cl_open_queue(rt_cl_dev *d, const rt_dev_info *info, bool profiling, const char **call)
+static cl_int rt_cl_open_queue(rt_cl_dev *d, const rt_dev_info *info, bool profiling,
+                               const char **call)
 {
     cl_int err;
     cl_command_queue_properties props = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
-    cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)info->platform, 0};
+    cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)info->platform,
+                                        0};
     d->queue = info->queue;
     *call = "clGetCommandQueueInfo";
     if (d->queue) {
-        err = clGetCommandQueueInfo(d->queue, CL_QUEUE_CONTEXT, sizeof d->context, &d->context, NULL);
+        err =
+            clGetCommandQueueInfo(d->queue, CL_QUEUE_CONTEXT, sizeof d->context, &d->context, NULL);
         if (err == CL_SUCCESS && (err = clRetainCommandQueue(d->queue)) == CL_SUCCESS)
             err = clRetainContext(d->context);
         return err;
@@ -142,8 +145,11 @@ static cl_int rt_cl_open_queue(rt_cl_dev *d, const rt_dev_info *info, bool profi
 RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev **out)
 {
     const char *call;
-    rt_cl_dev d = {.base.driver = &rt_cl_driver, .device = info->device, .memory = info->memory,
-                   .long_header = info->long_header, .looks = !info->rank.cpu && !profiling};
+    rt_cl_dev d = {.base.driver = &rt_cl_driver,
+                   .device = info->device,
+                   .memory = info->memory,
+                   .long_header = info->long_header,
+                   .looks = !info->rank.cpu && !profiling};
     cl_int err = rt_cl_open_queue(&d, info, profiling, &call);
     rt_cl_dev *dev = err == CL_SUCCESS ? malloc(sizeof d) : NULL;
     *out = dev ? &dev->base : NULL;
@@ -259,8 +265,8 @@ static rt_dev_error rt_cl_compile(rt_cl_dev *d, int n, const char **texts, const
     return e;
 }
 
-/* The same without the compiler's header, of which the texts need little: what they call is declared
- * in front of them, and the header believes that it was read before. */
+/* The same without the compiler's header, of which the texts need little: what they call is
+ * declared in front of them, and the header believes that it was read before. */
 static rt_dev_error rt_cl_compile_declared(rt_cl_dev *d, int n, const char **texts,
                                            const char *options, rt_dev_program **out, char **log)
 {
@@ -299,7 +305,7 @@ static rt_dev_error rt_cl_build(rt_dev *base, int n, const char **texts, const c
 }
 
 static rt_dev_error rt_cl_load(rt_dev *base, const unsigned char *binary, size_t n,
-                                const char *options, rt_dev_program **out)
+                               const char *options, rt_dev_program **out)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err, status = CL_SUCCESS;
@@ -344,7 +350,7 @@ static void rt_cl_program_unref(rt_dev *base, rt_dev_program *p)
 }
 
 static rt_dev_error rt_cl_kernel_new(rt_dev *base, rt_dev_program *p, const char *name,
-                                      rt_dev_kernel **out, char **log)
+                                     rt_dev_kernel **out, char **log)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err;
@@ -376,7 +382,8 @@ static void rt_cl_kernel_needs(rt_dev *base, rt_dev_kernel *k, int64_t *max_grou
 
 /* --- Launches --- */
 
-static rt_dev_error rt_cl_arg(rt_dev *base, rt_dev_kernel *k, int index, size_t size, const void *value)
+static rt_dev_error rt_cl_arg(rt_dev *base, rt_dev_kernel *k, int index, size_t size,
+                              const void *value)
 {
     (void)base;
     return rt_cl_error(clSetKernelArg((cl_kernel)k, (cl_uint)index, size, value), "clSetKernelArg");
@@ -390,7 +397,7 @@ static rt_dev_error rt_cl_arg_buffer(rt_dev *base, rt_dev_kernel *k, int index, 
 }
 
 static rt_dev_error rt_cl_launch(rt_dev *base, rt_dev_kernel *k, int n_dims, const size_t *global,
-                                  const size_t *local, rt_dev_event **event)
+                                 const size_t *local, rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueNDRangeKernel(d->queue, (cl_kernel)k, (cl_uint)n_dims, NULL, global,
@@ -413,7 +420,8 @@ static rt_dev_error rt_cl_alloc(rt_dev *base, int64_t bytes, int64_t in_use, rt_
 }
 
 /* Buffers in the caller's memory may begin anywhere. */
-static rt_dev_error rt_cl_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out, int64_t *bytes)
+static rt_dev_error rt_cl_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out,
+                                int64_t *bytes)
 {
     (void)base;
     cl_mem m = (cl_mem)(uintptr_t)handle;
@@ -429,8 +437,9 @@ static rt_dev_error rt_cl_adopt(rt_dev *base, const void *handle, rt_dev_buffer 
     bool elsewhere = (flags & CL_MEM_USE_HOST_PTR) && (uintptr_t)host % RT_BLOCK_ALIGN != 0;
     if (elsewhere || (flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)))
         return (rt_dev_error){RT_DEV_REFUSED, "clGetMemObjectInfo",
-                              elsewhere ? "memory of the host that does not begin at a multiple of 128"
-                                        : "it is not CL_MEM_READ_WRITE"};
+                              elsewhere
+                                  ? "memory of the host that does not begin at a multiple of 128"
+                                  : "it is not CL_MEM_READ_WRITE"};
     err = clRetainMemObject(m);
     *out = err == CL_SUCCESS ? (rt_dev_buffer *)m : NULL;
     *bytes = (int64_t)size;
@@ -449,18 +458,19 @@ static void rt_cl_free(rt_dev *base, rt_dev_buffer *b)
     clReleaseMemObject((cl_mem)b);
 }
 
-static rt_dev_error rt_cl_part(rt_dev *base, rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out)
+static rt_dev_error rt_cl_part(rt_dev *base, rt_dev_buffer *whole, int64_t off, int64_t bytes,
+                               rt_dev_buffer **out)
 {
     (void)base;
     cl_int err;
     cl_buffer_region part = {(size_t)off, (size_t)bytes};
-    *out = (rt_dev_buffer *)clCreateSubBuffer((cl_mem)whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
-                                              &part, &err);
+    *out = (rt_dev_buffer *)clCreateSubBuffer((cl_mem)whole, CL_MEM_READ_WRITE,
+                                              CL_BUFFER_CREATE_TYPE_REGION, &part, &err);
     return rt_cl_error(err, "clCreateSubBuffer");
 }
 
 static rt_dev_error rt_cl_write(rt_dev *base, rt_dev_buffer *dst, int64_t off, int64_t bytes,
-                                 const void *src, rt_dev_event **event)
+                                const void *src, rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_TRUE, (size_t)off, (size_t)bytes,
@@ -469,7 +479,7 @@ static rt_dev_error rt_cl_write(rt_dev *base, rt_dev_buffer *dst, int64_t off, i
 }
 
 static rt_dev_error rt_cl_write_later(rt_dev *base, rt_dev_buffer *dst, int64_t off, int64_t bytes,
-                                       const void *src)
+                                      const void *src)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_FALSE, (size_t)off, (size_t)bytes,
@@ -478,24 +488,24 @@ static rt_dev_error rt_cl_write_later(rt_dev *base, rt_dev_buffer *dst, int64_t 
 }
 
 static rt_dev_error rt_cl_read(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
-                                void *dst, rt_dev_event **event)
+                               void *dst, rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, CL_TRUE, (size_t)off, (size_t)bytes, dst, 0, NULL,
-                                     (cl_event *)event);
+    cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, CL_TRUE, (size_t)off, (size_t)bytes,
+                                     dst, 0, NULL, (cl_event *)event);
     return rt_cl_waited(d, err, "clEnqueueReadBuffer");
 }
 
-/* Memory for what is fetched: pinned, so that the device writes it without the driver's help; if there is none of
- * that, any, and nobody looks. */
+/* Memory for what is fetched: pinned, so that the device writes it without the driver's help; if
+ * there is none of that, any, and nobody looks. */
 static void rt_fetch_open(rt_cl_dev *d)
 {
     cl_int err = CL_INVALID_VALUE;
     if (d->looks)
         d->pinned = clCreateBuffer(d->context, CL_MEM_ALLOC_HOST_PTR, RT_DEV_FETCH, NULL, &err);
     if (err == CL_SUCCESS)
-        d->fetched = clEnqueueMapBuffer(d->queue, d->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, RT_DEV_FETCH,
-                                        0, NULL, NULL, &err);
+        d->fetched = clEnqueueMapBuffer(d->queue, d->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                        RT_DEV_FETCH, 0, NULL, NULL, &err);
     if (err == CL_SUCCESS)
         return;
     if (d->pinned)
@@ -507,12 +517,13 @@ static void rt_fetch_open(rt_cl_dev *d)
 
 enum {
     RT_WORD = 4,
-    RT_NOT_YET = 0x5bd1e995, /* a word that is not there; if that is what is fetched it only takes longer */
-    RT_MOST_LOOKS = 1 << 17  /* some 0.1 ms: what takes longer is not worth them */
+    RT_NOT_YET =
+        0x5bd1e995, /* a word that is not there; if that is what is fetched it only takes longer */
+    RT_MOST_LOOKS = 1 << 17 /* some 0.1 ms: what takes longer is not worth them */
 };
 
-static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes, int64_t to,
-                                 rt_dev_event **event)
+static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
+                                int64_t to, rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     if (!d->fetched)
@@ -531,7 +542,8 @@ static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, i
     return rt_cl_error(err, "clEnqueueReadBuffer");
 }
 
-/* Drivers take 4 us longer to say that a command has ended than its bytes take to come (NVIDIA's, H200). */
+/* Drivers take 4 us longer to say that a command has ended than its bytes take to come (NVIDIA's,
+ * H200). */
 static rt_dev_error rt_cl_fetched(rt_dev *base, int64_t from, int64_t bytes, void *dst)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
@@ -555,8 +567,9 @@ static rt_dev_error rt_cl_fetched(rt_dev *base, int64_t from, int64_t bytes, voi
     return rt_cl_error(CL_SUCCESS, "");
 }
 
-static rt_dev_error rt_cl_copy(rt_dev *base, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
-                                int64_t src_off, int64_t bytes, rt_dev_event **event)
+static rt_dev_error rt_cl_copy(rt_dev *base, rt_dev_buffer *dst, int64_t dst_off,
+                               rt_dev_buffer *src, int64_t src_off, int64_t bytes,
+                               rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueCopyBuffer(d->queue, (cl_mem)src, (cl_mem)dst, (size_t)src_off,
@@ -565,7 +578,7 @@ static rt_dev_error rt_cl_copy(rt_dev *base, rt_dev_buffer *dst, int64_t dst_off
 }
 
 static rt_dev_error rt_cl_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, int size,
-                                const void *value, rt_dev_event **event)
+                               const void *value, rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueFillBuffer(d->queue, (cl_mem)dst, value, (size_t)size, (size_t)off,

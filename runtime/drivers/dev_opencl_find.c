@@ -25,8 +25,8 @@ RT_CL_NUMBER(cl_ulong, GLOBAL_MEM_SIZE, 0)
 RT_CL_NUMBER(cl_ulong, LOCAL_MEM_SIZE, 0)
 RT_CL_NUMBER(cl_device_fp_config, DOUBLE_FP_CONFIG, 0)
 
-/* What OpenCL leaves open: NVIDIA's groups never stop for others once they run, and on a CPU each has a
- * thread of the system. */
+/* What OpenCL leaves open: NVIDIA's groups never stop for others once they run, and on a CPU each
+ * has a thread of the system. */
 static bool rt_cl_tells(cl_device_id d, rt_rank rank)
 {
     enum { NVIDIA = 0x10de };
@@ -63,7 +63,8 @@ static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
      * they compile kernels when these are launched; other drivers compile all kernels of a program.
      */
     i->own_cache = strcmp(i->platform_name, "Portable Computing Language") == 0;
-    i->long_header = i->own_cache && atoi(i->driver) >= 3; /* before, types were declared there, too */
+    i->long_header =
+        i->own_cache && atoi(i->driver) >= 3; /* before, types were declared there, too */
     bool oclgrind = strcmp(i->platform_name, "Oclgrind") == 0;
     i->costly_programs = i->own_cache || oclgrind;
     i->parts = !oclgrind; /* it does not know what was written to them */

@@ -1,6 +1,6 @@
 /* The command line of generated programs. */
-#include "runtime/shells/serve.h"
 #include "common/spell.h"
+#include "runtime/shells/serve.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -71,8 +71,8 @@ static const struct option rt_long_options[] = {
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0}};
 
-static const char rt_help[] =
-    RT_HELP_HEAD ", in text or binary form, and\n"
+static const char rt_help[] = RT_HELP_HEAD
+    ", in text or binary form, and\n"
     "writes its results to standard output.\n"
     "\n"
     "  -e, --entry-point NAME       which entry point (default: main)\n"
@@ -257,8 +257,9 @@ static bool rt_read_argument(rt_job *j, rt_reader *r, int i, int at)
     const rt_slot_def *slot = &j->e->in[i];
     int n = rt_type_components(prog, slot->type);
     if (rt_type_holds_sum(prog, slot->type)) {
-        fprintf(stderr, "%s: argument %d (%s%s%s) cannot be read: it is or holds a sum\n", j->program,
-                i + 1, slot->name ? slot->name : "", slot->name ? ": " : "", prog->types[slot->type].name);
+        fprintf(stderr, "%s: argument %d (%s%s%s) cannot be read: it is or holds a sum\n",
+                j->program, i + 1, slot->name ? slot->name : "", slot->name ? ": " : "",
+                prog->types[slot->type].name);
         return false;
     }
     for (int k = 0; k < n; k++) {
@@ -466,7 +467,9 @@ static rt_telling rt_tells(const rt_options *o)
 {
     if (o->server || o->cfg.quiet)
         return RT_TELL_NOTHING;
-    return o->cfg.log ? RT_TELL_LOG : isatty(STDERR_FILENO) && !o->cfg.debug ? RT_TELL_LINE : RT_TELL_NOTHING;
+    return o->cfg.log                               ? RT_TELL_LOG
+           : isatty(STDERR_FILENO) && !o->cfg.debug ? RT_TELL_LINE
+                                                    : RT_TELL_NOTHING;
 }
 
 static int rt_with_context(const rt_program *prog, const rt_options *o, const char *program)

@@ -1,5 +1,6 @@
-/* Libraries: configurations and contexts of Futhark's C API, on the same core as programs. A failure is a code and a message
- * that is kept; what would end a program leaves the context, which is then of no more use. */
+/* Libraries: configurations and contexts of Futhark's C API, on the same core as programs. A
+ * failure is a code and a message that is kept; what would end a program leaves the context, which
+ * is then of no more use. */
 #include "runtime/shells/library.h"
 
 #include <inttypes.h>
@@ -101,7 +102,8 @@ void futhark_context_config_select_device_interactively(struct futhark_context_c
     futhark_context_config_set_device(cfg, number);
 }
 
-void futhark_context_config_set_command_queue(struct futhark_context_config *cfg, cl_command_queue queue)
+void futhark_context_config_set_command_queue(struct futhark_context_config *cfg,
+                                              cl_command_queue queue)
 {
     cfg->rt.queue = queue;
 }
@@ -142,10 +144,10 @@ static void rt_lib_set(struct futhark_context_config *cfg, const char *name, int
     cfg->no_memory = cfg->no_memory || !more || !copy;
 }
 
-#define RT_LIB_SIZE(function, name)                                                                          \
-    void futhark_context_config_set_default_##function(struct futhark_context_config *cfg, int n)            \
-    {                                                                                                        \
-        rt_lib_set(cfg, "default_" name, n);                                                                 \
+#define RT_LIB_SIZE(function, name)                                                                \
+    void futhark_context_config_set_default_##function(struct futhark_context_config *cfg, int n)  \
+    {                                                                                              \
+        rt_lib_set(cfg, "default_" name, n);                                                       \
     }
 RT_LIB_SIZE(thread_block_size, "group_size")
 RT_LIB_SIZE(group_size, "group_size")
@@ -155,7 +157,8 @@ RT_LIB_SIZE(tile_size, "tile_size")
 RT_LIB_SIZE(reg_tile_size, "reg_tile_size")
 RT_LIB_SIZE(threshold, "threshold")
 
-int futhark_context_config_set_tuning_param(struct futhark_context_config *cfg, const char *name, size_t value)
+int futhark_context_config_set_tuning_param(struct futhark_context_config *cfg, const char *name,
+                                            size_t value)
 {
     if (!rt_param_known(cfg->prog, name) || value > INT64_MAX)
         return FUTHARK_PROGRAM_ERROR;
@@ -267,7 +270,8 @@ struct futhark_context *futhark_context_new(struct futhark_context_config *cfg)
     return c;
 }
 
-struct futhark_context *futhark_context_new_with_command_queue(struct futhark_context_config *cfg, cl_command_queue queue)
+struct futhark_context *futhark_context_new_with_command_queue(struct futhark_context_config *cfg,
+                                                               cl_command_queue queue)
 {
     futhark_context_config_set_command_queue(cfg, queue);
     return futhark_context_new(cfg);

@@ -1,5 +1,6 @@
-/* Inside libraries: what the functions that are generated for types and entry points call. Objects of all types are rt_obj;
- * each type has its own name for it in the header, so that C tells them apart. */
+/* Inside libraries: what the functions that are generated for types and entry points call. Objects
+ * of all types are rt_obj; each type has its own name for it in the header, so that C tells them
+ * apart. */
 #ifndef RT_LIBRARY_H
 #define RT_LIBRARY_H
 
@@ -37,12 +38,12 @@ struct futhark_context_config {
 
 /* What an operation works with; each says which of these it has. */
 typedef struct {
-    int type;             /* id of a type, entry or field */
+    int type; /* id of a type, entry or field */
     rt_obj *obj;
     const rt_lib_part *parts; /* of a record or call */
-    void *const *out;     /* pointers to what the results become: scalars, objects */
-    const int64_t *at;    /* a shape, or an index */
-    const void *from;     /* data */
+    void *const *out;         /* pointers to what the results become: scalars, objects */
+    const int64_t *at;        /* a shape, or an index */
+    const void *from;         /* data */
     void *to;
     size_t *size;
 } rt_job_args;
@@ -58,8 +59,8 @@ RT_API void *rt_lib_make(struct futhark_context *c, rt_lib_op *op, rt_job_args a
 
 /* --- library_values.c: operations --- */
 
-/* Arrays: of `type` with shape `at` and the elements `from`; around the buffer `from` (a cl_mem), which is not copied; to
- * `out`. */
+/* Arrays: of `type` with shape `at` and the elements `from`; around the buffer `from` (a cl_mem),
+ * which is not copied; to `out`. */
 RT_API rt_lib_op rt_lib_new_array;
 RT_API rt_lib_op rt_lib_new_raw;
 /* The elements of obj go to `to`; the one with index `at` does. */
@@ -67,18 +68,22 @@ RT_API rt_lib_op rt_lib_values;
 RT_API rt_lib_op rt_lib_index;
 /* Gives up obj. */
 RT_API rt_lib_op rt_lib_free;
-/* Field number `type` of obj goes to `out`; a record, or array of records, of `type` is made of `parts`. */
+/* Field number `type` of obj goes to `out`; a record, or array of records, of `type` is made of
+ * `parts`. */
 RT_API rt_lib_op rt_lib_project;
 RT_API rt_lib_op rt_lib_new_record;
-/* Arrays of records and sums: the element of obj with index `at` goes to `out`; becomes `from`, an object; an array of `type` with
- * shape `at` is made of the objects in the array `from`; or, of records, of an array for each field, parts. */
+/* Arrays of records and sums: the element of obj with index `at` goes to `out`; becomes `from`, an
+ * object; an array of `type` with shape `at` is made of the objects in the array `from`; or, of
+ * records, of an array for each field, parts. */
 RT_API rt_lib_op rt_lib_index_record;
 RT_API rt_lib_op rt_lib_set_record;
 RT_API rt_lib_op rt_lib_new_records;
-/* A sum of `type`, variant number `at`, is made of `parts`; what obj of that variant holds goes to `out`. */
+/* A sum of `type`, variant number `at`, is made of `parts`; what obj of that variant holds goes to
+ * `out`. */
 RT_API rt_lib_op rt_lib_construct;
 RT_API rt_lib_op rt_lib_destruct;
-/* obj as bytes: *size of them to *to, which is allocated if it is NULL; to NULL: only their number. And back from `from`. */
+/* obj as bytes: *size of them to *to, which is allocated if it is NULL; to NULL: only their number.
+ * And back from `from`. */
 RT_API rt_lib_op rt_lib_store;
 RT_API rt_lib_op rt_lib_restore;
 /* Calls entry number `type` with `parts`. */

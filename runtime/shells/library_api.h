@@ -1,11 +1,14 @@
-/* The functions that every library has: Futhark's C API for OpenCL. This text begins the header of each library; what follows
- * there are the functions of its types and entry points.
+/* The functions that every library has: Futhark's C API for OpenCL. This text begins the header of
+ * each library; what follows there are the functions of its types and entry points.
  *
- * - Functions that can fail return FUTHARK_SUCCESS or another code, or NULL; futhark_context_get_error says why.
- * - Strings that are passed are copied. Strings that are returned as `char *` are the caller's, to free().
- * - Several contexts may be used at once. A context may be used by several threads: one waits for the other.
- * - Calls of entry points do not wait for the device. Failures inside of kernels show in futhark_context_sync, or where
- *   values are fetched, which waits.
+ * - Functions that can fail return FUTHARK_SUCCESS or another code, or NULL;
+ * futhark_context_get_error says why.
+ * - Strings that are passed are copied. Strings that are returned as `char *` are the caller's, to
+ * free().
+ * - Several contexts may be used at once. A context may be used by several threads: one waits for
+ * the other.
+ * - Calls of entry points do not wait for the device. Failures inside of kernels show in
+ * futhark_context_sync, or where values are fetched, which waits.
  * - Nothing is printed, and no file is read or written, unless the configuration asks for it. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,8 +21,10 @@
 
 #define FUTHARK_BACKEND_opencl
 #define FUTHARK_SUCCESS 0
-#define FUTHARK_PROGRAM_ERROR 2 /* wrong arguments, an index out of bounds, a device that is not there, ... */
-#define FUTHARK_OUT_OF_MEMORY 3 /* of the device or of the host; after the latter the context is of no more use */
+#define FUTHARK_PROGRAM_ERROR                                                                      \
+    2 /* wrong arguments, an index out of bounds, a device that is not there, ... */
+#define FUTHARK_OUT_OF_MEMORY                                                                      \
+    3 /* of the device or of the host; after the latter the context is of no more use */
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +37,8 @@ struct futhark_context;
 
 struct futhark_context_config *futhark_context_config_new(void);
 void futhark_context_config_free(struct futhark_context_config *cfg);
-/* Messages for debugging, a log of the code versions that are chosen: to standard error, or the logging file. */
+/* Messages for debugging, a log of the code versions that are chosen: to standard error, or the
+ * logging file. */
 void futhark_context_config_set_debugging(struct futhark_context_config *cfg, int flag);
 void futhark_context_config_set_logging(struct futhark_context_config *cfg, int flag);
 /* Times of kernels and transfers, for futhark_context_report. */
@@ -44,13 +50,15 @@ void futhark_context_config_set_platform(struct futhark_context_config *cfg, con
 void futhark_context_config_list_devices(struct futhark_context_config *cfg);
 void futhark_context_config_select_device_interactively(struct futhark_context_config *cfg);
 /* The context uses this queue, which must be in-order, and its device and OpenCL context. */
-void futhark_context_config_set_command_queue(struct futhark_context_config *cfg, cl_command_queue queue);
+void futhark_context_config_set_command_queue(struct futhark_context_config *cfg,
+                                              cl_command_queue queue);
 /* A folder where built kernels are kept, made if it is missing; NULL: they are not kept. */
 void futhark_context_config_set_cache_file(struct futhark_context_config *cfg, const char *path);
 void futhark_context_config_add_build_option(struct futhark_context_config *cfg, const char *opt);
 /* OpenCL has its own; no effect. */
 void futhark_context_config_set_unified_memory(struct futhark_context_config *cfg, int flag);
-void futhark_context_config_set_default_thread_block_size(struct futhark_context_config *cfg, int size);
+void futhark_context_config_set_default_thread_block_size(struct futhark_context_config *cfg,
+                                                          int size);
 void futhark_context_config_set_default_group_size(struct futhark_context_config *cfg, int size);
 void futhark_context_config_set_default_grid_size(struct futhark_context_config *cfg, int num);
 void futhark_context_config_set_default_num_groups(struct futhark_context_config *cfg, int num);
@@ -58,8 +66,10 @@ void futhark_context_config_set_default_tile_size(struct futhark_context_config 
 void futhark_context_config_set_default_reg_tile_size(struct futhark_context_config *cfg, int num);
 void futhark_context_config_set_default_threshold(struct futhark_context_config *cfg, int num);
 /* Nonzero if there is no such parameter. */
-int futhark_context_config_set_tuning_param(struct futhark_context_config *cfg, const char *name, size_t value);
-/* minifut's own: the parameters in a file that `minifut tune` wrote. Nonzero if it cannot be read or is none. */
+int futhark_context_config_set_tuning_param(struct futhark_context_config *cfg, const char *name,
+                                            size_t value);
+/* minifut's own: the parameters in a file that `minifut tune` wrote. Nonzero if it cannot be read
+ * or is none. */
 int futhark_context_config_load_tuning(struct futhark_context_config *cfg, const char *path);
 /* The text of all kernels, for reading; the configuration's. NULL: no memory. */
 const char *futhark_context_config_get_program(struct futhark_context_config *cfg);
@@ -70,11 +80,12 @@ const char *futhark_get_tuning_param_class(int i);
 
 /* --- Contexts --- */
 
-/* Opens the device. If that fails, futhark_context_get_error of the result says why, and all that may be done with it is to
- * free it. NULL: no memory. */
+/* Opens the device. If that fails, futhark_context_get_error of the result says why, and all that
+ * may be done with it is to free it. NULL: no memory. */
 struct futhark_context *futhark_context_new(struct futhark_context_config *cfg);
 /* minifut's own: the same with a queue. */
-struct futhark_context *futhark_context_new_with_command_queue(struct futhark_context_config *cfg, cl_command_queue queue);
+struct futhark_context *futhark_context_new_with_command_queue(struct futhark_context_config *cfg,
+                                                               cl_command_queue queue);
 void futhark_context_free(struct futhark_context *ctx);
 /* Waits for the device. */
 int futhark_context_sync(struct futhark_context *ctx);

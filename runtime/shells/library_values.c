@@ -35,12 +35,14 @@ static int rt_obj_check(rt_ctx *ctx, const rt_obj *o)
 {
     if (!o)
         return rt_error_set(ctx, "a value is NULL");
-    return o->consumed ? rt_error_set(ctx, "a value of type %s is used that an earlier call consumed",
-                                      ctx->prog->types[o->type].name)
-                       : RT_OK;
+    return o->consumed
+               ? rt_error_set(ctx, "a value of type %s is used that an earlier call consumed",
+                              ctx->prog->types[o->type].name)
+               : RT_OK;
 }
 
-/* The values of a type, whose references go over, as what callers get: *to becomes a scalar or an object. */
+/* The values of a type, whose references go over, as what callers get: *to becomes a scalar or an
+ * object. */
 static void rt_obj_give(rt_ctx *ctx, int type, const rt_value *values, void *to)
 {
     if (rt_is_scalar(ctx->prog, type)) {
@@ -102,7 +104,8 @@ RT_API int rt_lib_new_array(rt_ctx *ctx, const rt_job_args *a)
     int64_t bytes;
     if (rt_array_new(ctx, a->type, a->at, &o, &bytes))
         return RT_ERR;
-    if (rt_alloc(ctx, &o->values[0].mem, bytes, "array") || rt_write(ctx, o->values[0].mem, 0, bytes, a->from))
+    if (rt_alloc(ctx, &o->values[0].mem, bytes, "array") ||
+        rt_write(ctx, o->values[0].mem, 0, bytes, a->from))
         return rt_obj_drop(ctx, o);
     memcpy(a->out[0], &o, sizeof o);
     return RT_OK;
@@ -140,7 +143,9 @@ RT_API int rt_lib_index(rt_ctx *ctx, const rt_job_args *a)
         return RT_ERR;
     const rt_value *v = &a->obj->values[0];
     int size = rt_prim_size(v->prim);
-    return rt_element(ctx, v, v->rank, a->at, &at) ? RT_ERR : rt_read_scalar(ctx, v->mem, at * size, size, a->to);
+    return rt_element(ctx, v, v->rank, a->at, &at)
+               ? RT_ERR
+               : rt_read_scalar(ctx, v->mem, at * size, size, a->to);
 }
 
 /* --- Records --- */
@@ -237,7 +242,8 @@ RT_API int rt_lib_construct(rt_ctx *ctx, const rt_job_args *a)
     int k = (int)a->at[0], at = 0, rc = RT_OK;
     const rt_variant_def *v = &ctx->prog->types[a->type].variants[k];
     int n = rt_variant_components(ctx->prog, v);
-    rt_value *holds = memset(rt_grow(NULL, (size_t)(n + 1) * sizeof *holds), 0, (size_t)(n + 1) * sizeof *holds);
+    rt_value *holds =
+        memset(rt_grow(NULL, (size_t)(n + 1) * sizeof *holds), 0, (size_t)(n + 1) * sizeof *holds);
     for (int i = 0; i < v->n && rc == RT_OK; i++) {
         rc = rt_part_take(ctx, v->types[i], &a->parts[i], holds + at);
         at += rt_type_components(ctx->prog, v->types[i]);
@@ -262,9 +268,12 @@ RT_API int rt_lib_destruct(rt_ctx *ctx, const rt_job_args *a)
     const rt_type_def *t = &ctx->prog->types[a->obj->type];
     int k = (int)a->at[0], is = rt_lib_variant(a->obj);
     if (is != k)
-        return rt_error_set(ctx, "a value of type %s is #%s, not #%s", t->name, t->variants[is].name, t->variants[k].name);
+        return rt_error_set(ctx, "a value of type %s is #%s, not #%s", t->name,
+                            t->variants[is].name, t->variants[k].name);
     const rt_variant_def *v = &t->variants[k];
-    rt_value *holds = rt_grow(NULL, (size_t)(rt_variant_components(ctx->prog, v) + 1) * sizeof *holds), *next = holds;
+    rt_value *holds =
+                 rt_grow(NULL, (size_t)(rt_variant_components(ctx->prog, v) + 1) * sizeof *holds),
+             *next = holds;
     (void)rt_variant_holds(ctx, a->obj->type, a->obj->values, holds);
     for (int i = 0; i < v->n; i++) {
         rt_obj_give(ctx, v->types[i], next, a->out[i]);
@@ -337,7 +346,8 @@ static int64_t rt_stored_bytes(const char *p, rt_prim prim, int rank)
 }
 
 /* Reads component k of a value of the type, and moves behind it. */
-static bool rt_restore_component(const rt_program *prog, int type, int k, const char **p, rt_hvalue *h)
+static bool rt_restore_component(const rt_program *prog, int type, int k, const char **p,
+                                 rt_hvalue *h)
 {
     rt_prim prim = RT_I32;
     int rank = 0;
@@ -365,7 +375,8 @@ RT_API int rt_lib_restore(rt_ctx *ctx, const rt_job_args *a)
     if (done == o->n)
         rc = rt_take_value(ctx, a->type, h, o->values);
     else
-        rt_error_set(ctx, "these bytes are no stored value of type %s", ctx->prog->types[a->type].name);
+        rt_error_set(ctx, "these bytes are no stored value of type %s",
+                     ctx->prog->types[a->type].name);
     for (int k = 0; k < done && done < o->n; k++)
         rt_hvalue_free(&h[k]);
     free(h);
@@ -377,11 +388,13 @@ RT_API int rt_lib_restore(rt_ctx *ctx, const rt_job_args *a)
 
 /* --- Calls --- */
 
-/* Parameters that the call consumes lose their references to it, so that it need not copy what nobody else has. */
+/* Parameters that the call consumes lose their references to it, so that it need not copy what
+ * nobody else has. */
 static void rt_give_up(rt_ctx *ctx, const rt_entry_def *e, const rt_lib_part *parts)
 {
     for (int i = 0; i < e->n_in; i++) {
-        rt_obj *o = rt_is_scalar(ctx->prog, e->in[i].type) ? NULL : (rt_obj *)(uintptr_t)parts[i].obj;
+        rt_obj *o =
+            rt_is_scalar(ctx->prog, e->in[i].type) ? NULL : (rt_obj *)(uintptr_t)parts[i].obj;
         if (!e->in[i].unique || !o || o->consumed)
             continue;
         rt_values_release(ctx, o->n, o->values);

@@ -1,5 +1,6 @@
-/* Commands and servers: what programs call, and the server's parts among themselves: answers and variables,
- * serve_vars.c; the commands that look into values and make them, serve_values.c; all others, serve.c. */
+/* Commands and servers: what programs call, and the server's parts among themselves: answers and
+ * variables, serve_vars.c; the commands that look into values and make them, serve_values.c; all
+ * others, serve.c. */
 #ifndef RT_SERVE_H
 #define RT_SERVE_H
 
@@ -85,12 +86,13 @@ typedef struct {
     const char **read; /* tuning files */
 } rt_outputs;
 
-/* May the option's file be written? What is there already must begin with head (NULL: hold numbers alone). 0, or the exit code
- * after a message. */
-RT_API int rt_output_check(const rt_outputs *w, const char *option, const char *path, const char *head);
+/* May the option's file be written? What is there already must begin with head (NULL: hold numbers
+ * alone). 0, or the exit code after a message. */
+RT_API int rt_output_check(const rt_outputs *w, const char *option, const char *path,
+                           const char *head);
 
-/* Opens a file for values that a client wants there, whatever it holds: NULL and errno if it cannot be, which holds of a pipe
- * that nobody reads. */
+/* Opens a file for values that a client wants there, whatever it holds: NULL and errno if it cannot
+ * be, which holds of a pipe that nobody reads. */
 RT_API FILE *rt_store_open(const char *path);
 
 /* --- cli.c --- */

@@ -118,7 +118,8 @@ static void rt_digest_bytes(rt_digest *d, const unsigned char *at, size_t n)
         d->word[i] = rt_stir(d->word[i], x[i]);
 }
 
-/* digest VAR...: hexadecimal digits that are the same for values of the same types, shapes and bits. */
+/* digest VAR...: hexadecimal digits that are the same for values of the same types, shapes and
+ * bits. */
 RT_API bool rt_cmd_digest(rt_server *s, int n, char **w)
 {
     rt_digest d = {{RT_HASH_START, RT_HASH_START, RT_HASH_START, RT_HASH_START}};
@@ -156,7 +157,8 @@ static bool rt_srv_position(const rt_server *s, const rt_var *v, int n, char **w
         errno = 0;
         int64_t k = strtoll(w[i], &end, 10), size = v->values[0].shape[i];
         if (end == w[i] || *end || errno || k < 0 || k >= size)
-            return rt_srv_fail("Index %s out of bounds for dimension %d of size %" PRId64, w[i], i, size);
+            return rt_srv_fail("Index %s out of bounds for dimension %d of size %" PRId64, w[i], i,
+                               size);
         *at = *at * size + k;
     }
     return true;
@@ -178,7 +180,8 @@ RT_API bool rt_cmd_index(rt_server *s, int n, char **w)
         return false;
     int count = v->n, type = rt_srv_elem(s, v->type);
     rt_value *values = rt_grow(NULL, (size_t)count * sizeof *values);
-    bool ok = rt_element_get(s->ctx, count, v->values, s->prog->types[v->type].rank, at, values) == RT_OK ||
+    bool ok = rt_element_get(s->ctx, count, v->values, s->prog->types[v->type].rank, at, values) ==
+                  RT_OK ||
               rt_srv_fail("%s", rt_error(s->ctx));
     if (ok)
         rt_srv_define(s, w[0], type, count, values);
@@ -207,7 +210,8 @@ RT_API bool rt_cmd_set(rt_server *s, int n, char **w)
     if (!x)
         return false;
     int rank = s->prog->types[v->type].rank;
-    return rt_element_set(s->ctx, rt_srv_elem(s, v->type), v->n, v->values, rank, at, x->values) == RT_OK ||
+    return rt_element_set(s->ctx, rt_srv_elem(s, v->type), v->n, v->values, rank, at, x->values) ==
+               RT_OK ||
            rt_srv_fail("%s", rt_error(s->ctx));
 }
 
@@ -408,7 +412,8 @@ RT_API bool rt_cmd_variants(rt_server *s, int n, char **w)
 }
 
 /* A variable that is a sum, and the variant that it is; or a failure. */
-static const rt_var *rt_srv_sum(const rt_server *s, const char *name, const rt_variant_def **variant)
+static const rt_var *rt_srv_sum(const rt_server *s, const char *name,
+                                const rt_variant_def **variant)
 {
     const rt_var *v = rt_srv_var(s, name);
     if (!v)
@@ -473,10 +478,13 @@ RT_API bool rt_cmd_destruct(rt_server *s, int n, char **w)
     if (!v)
         return false;
     if (n - 1 != variant->n)
-        return rt_srv_fail("%s is %s, which holds %d values: got %d names", w[0], variant->name, variant->n, n - 1);
+        return rt_srv_fail("%s is %s, which holds %d values: got %d names", w[0], variant->name,
+                           variant->n, n - 1);
     if (!rt_srv_all_new(s, n - 1, w + 1))
         return false;
-    rt_value *holds = rt_grow(NULL, (size_t)rt_variant_components(s->prog, variant) * sizeof *holds), *next = holds;
+    rt_value *holds =
+                 rt_grow(NULL, (size_t)rt_variant_components(s->prog, variant) * sizeof *holds),
+             *next = holds;
     (void)rt_variant_holds(s->ctx, v->type, v->values, holds);
     for (int i = 0; i < variant->n; i++) {
         int count = rt_type_components(s->prog, variant->types[i]);

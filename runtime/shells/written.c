@@ -1,6 +1,6 @@
-/* Files that options of a generated program ask for: none is written over what the program reads, nor, unless --force is
- * given, over what is not of its kind; command/output.h says the same of the compiler's commands. And those that clients of its server
- * ask for. */
+/* Files that options of a generated program ask for: none is written over what the program reads,
+ * nor, unless --force is given, over what is not of its kind; command/output.h says the same of the
+ * compiler's commands. And those that clients of its server ask for. */
 #include "runtime/shells/serve.h"
 
 #include <fcntl.h>
@@ -38,23 +38,28 @@ static bool rt_is_kind(const char *path, const char *head)
     if (n < 0)
         return false;
     got[n] = '\0';
-    return head ? strncmp(got, head, strlen(head)) == 0 : strspn(got, "0123456789\r\n") == (size_t)n;
+    return head ? strncmp(got, head, strlen(head)) == 0
+                : strspn(got, "0123456789\r\n") == (size_t)n;
 }
 
-RT_API int rt_output_check(const rt_outputs *w, const char *option, const char *path, const char *head)
+RT_API int rt_output_check(const rt_outputs *w, const char *option, const char *path,
+                           const char *head)
 {
     struct stat st;
     if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
     const char *is = rt_is_read(w, &st);
     if (is) {
-        fprintf(stderr, "%s: %s %s would overwrite %s; give another name\n", w->program, option, path, is);
+        fprintf(stderr, "%s: %s %s would overwrite %s; give another name\n", w->program, option,
+                path, is);
         return 2;
     }
     if (w->force || st.st_size == 0 || rt_is_kind(path, head))
         return 0;
-    fprintf(stderr, "%s: %s is there and was not made by %s: give another name, or --force to write over it\n",
-            w->program, path, option);
+    fprintf(
+        stderr,
+        "%s: %s is there and was not made by %s: give another name, or --force to write over it\n",
+        w->program, path, option);
     return 1;
 }
 

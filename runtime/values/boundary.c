@@ -189,7 +189,8 @@ static int rt_call_failed(rt_ctx *ctx, const rt_entry_def *e, rt_value *out)
     return rt_call_stopped(ctx);
 }
 
-RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out, int64_t *us)
+RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out,
+                         int64_t *us)
 {
     *us = 0;
     if (rt_call_prepare(ctx, e, in, out) || rt_sync(ctx))

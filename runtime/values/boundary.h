@@ -1,4 +1,5 @@
-/* Values at the boundary of a program: their components and blocks, what they are made of, calls with them. */
+/* Values at the boundary of a program: their components and blocks, what they are made of, calls
+ * with them. */
 #ifndef RT_BOUNDARY_H
 #define RT_BOUNDARY_H
 
@@ -21,10 +22,11 @@ RT_API int rt_value_own(rt_ctx *ctx, rt_value *v);
  * wait, without the time spent in building kernels. */
 RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out,
                          int64_t *us);
-/* The same without waiting for the device, before or after: what fails in kernels shows when it is waited for. */
+/* The same without waiting for the device, before or after: what fails in kernels shows when it is
+ * waited for. */
 RT_API int rt_call_later(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out);
-/* Did groups wait in vain for others? That is a bug, and asking would cost each run a transfer, so it is asked of results that
- * are wanted. */
+/* Did groups wait in vain for others? That is a bug, and asking would cost each run a transfer, so
+ * it is asked of results that are wanted. */
 RT_API int rt_ask_waited(rt_ctx *ctx);
 
 /* --- elements.c --- */
@@ -33,9 +35,12 @@ RT_API int rt_ask_waited(rt_ctx *ctx);
 RT_API int rt_element(rt_ctx *ctx, const rt_value *v, int rank, const int64_t *index, int64_t *at);
 /* Do the outer dimensions of all components of an array of the type agree? */
 RT_API int rt_same_shapes(rt_ctx *ctx, int type, const rt_value *v);
-/* Element `at` of an array of `rank` dimensions, with n components: it goes to `to`; it becomes e, of type `elem`. */
-RT_API int rt_element_get(rt_ctx *ctx, int n, const rt_value *from, int rank, int64_t at, rt_value *to);
-RT_API int rt_element_set(rt_ctx *ctx, int elem, int n, rt_value *to, int rank, int64_t at, const rt_value *e);
+/* Element `at` of an array of `rank` dimensions, with n components: it goes to `to`; it becomes e,
+ * of type `elem`. */
+RT_API int rt_element_get(rt_ctx *ctx, int n, const rt_value *from, int rank, int64_t at,
+                          rt_value *to);
+RT_API int rt_element_set(rt_ctx *ctx, int elem, int n, rt_value *to, int rank, int64_t at,
+                          const rt_value *e);
 /* An array of the type with this shape, of so many elements of type elem. */
 RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape, int64_t count,
                            const rt_value *const *elems, rt_value *out);
@@ -43,13 +48,15 @@ RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape
 RT_API int rt_variant_number(const rt_value *sum);
 /* The components of what a variant holds. */
 RT_API int rt_variant_components(const rt_program *prog, const rt_variant_def *v);
-/* A sum of variant k with these components, which stay the caller's. What other variants hold becomes zero. */
+/* A sum of variant k with these components, which stay the caller's. What other variants hold
+ * becomes zero. */
 RT_API int rt_variant_make(rt_ctx *ctx, int type, int k, const rt_value *holds, rt_value *out);
 /* What a sum of the type holds, with references of its own; the number of components. */
 RT_API int rt_variant_holds(rt_ctx *ctx, int type, const rt_value *from, rt_value *out);
 /* Is it a sum, or has parts or elements that are? */
 RT_API bool rt_type_holds_sum(const rt_program *prog, int type);
-/* A value of the type from its components, which it frees. An error if it can be none: arrays of other sizes, no such variant. */
+/* A value of the type from its components, which it frees. An error if it can be none: arrays of
+ * other sizes, no such variant. */
 RT_API int rt_take_value(rt_ctx *ctx, int type, rt_hvalue *h, rt_value *out);
 
 #endif

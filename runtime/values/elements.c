@@ -1,4 +1,5 @@
-/* Values at the boundary and what they are made of: elements of arrays, what variants of sums hold. */
+/* Values at the boundary and what they are made of: elements of arrays, what variants of
+ * sums hold. */
 #include "runtime/values/boundary.h"
 
 #include <inttypes.h>
@@ -12,9 +13,9 @@ RT_API int rt_element(rt_ctx *ctx, const rt_value *v, int rank, const int64_t *i
     *at = 0;
     for (int i = 0; i < rank; i++) {
         if (index[i] < 0 || index[i] >= v->shape[i])
-            return rt_error_set(ctx,
-                                "index %" PRId64 " is out of bounds for dimension %d of size %" PRId64,
-                                index[i], i, v->shape[i]);
+            return rt_error_set(
+                ctx, "index %" PRId64 " is out of bounds for dimension %d of size %" PRId64,
+                index[i], i, v->shape[i]);
         *at = *at * v->shape[i] + index[i];
     }
     return RT_OK;
@@ -25,7 +26,8 @@ static int rt_same_sizes(rt_ctx *ctx, const rt_type_def *t, const int64_t *x, co
 {
     for (int i = 0; i < t->rank; i++)
         if (x[i] != y[i])
-            return rt_error_set(ctx, "%s: arrays of size %" PRId64 " and %" PRId64 " in dimension %d",
+            return rt_error_set(ctx,
+                                "%s: arrays of size %" PRId64 " and %" PRId64 " in dimension %d",
                                 t->name, x[i], y[i], i);
     return RT_OK;
 }
@@ -59,7 +61,8 @@ static int rt_element_read(rt_ctx *ctx, const rt_value *v, int rank, int64_t at,
                : RT_OK;
 }
 
-RT_API int rt_element_get(rt_ctx *ctx, int n, const rt_value *from, int rank, int64_t at, rt_value *to)
+RT_API int rt_element_get(rt_ctx *ctx, int n, const rt_value *from, int rank, int64_t at,
+                          rt_value *to)
 {
     for (int k = 0; k < n; k++)
         if (rt_element_read(ctx, &from[k], rank, at, &to[k])) {
@@ -76,9 +79,9 @@ static int rt_element_write(rt_ctx *ctx, rt_value *v, int rank, int64_t at, cons
     rt_value is = rt_element_value(v, rank, &bytes);
     for (int i = 0; i < is.rank; i++)
         if (is.shape[i] != e->shape[i])
-            return rt_error_set(ctx,
-                                "an element has size %" PRId64 " in dimension %d, the others have %" PRId64,
-                                e->shape[i], i, is.shape[i]);
+            return rt_error_set(
+                ctx, "an element has size %" PRId64 " in dimension %d, the others have %" PRId64,
+                e->shape[i], i, is.shape[i]);
     if (is.rank == 0)
         return rt_write_scalar(ctx, v->mem, at * bytes, (int)bytes, &e->scalar);
     return rt_copy(ctx, v->mem, at * bytes, e->mem, 0, bytes);
@@ -105,14 +108,16 @@ static int rt_element_clear(rt_ctx *ctx, rt_value *v, int rank, int64_t at)
     int64_t bytes;
     rt_element_value(v, rank, &bytes);
     void *zeros = calloc(1, (size_t)bytes + 1);
-    int rc = zeros ? rt_write(ctx, v->mem, at * bytes, bytes, zeros) : rt_error_set(ctx, "out of memory");
+    int rc = zeros ? rt_write(ctx, v->mem, at * bytes, bytes, zeros)
+                   : rt_error_set(ctx, "out of memory");
     free(zeros);
     return rc;
 }
 
-/* Marks the components of the value that is at v[at[0]], v[at[1]], ... which it holds: of a sum, those of its variant. `room` is
- * for more positions. */
-static void rt_mark_held(const rt_program *prog, int type, const rt_value *v, const int *at, int *room, bool *held)
+/* Marks the components of the value that is at v[at[0]], v[at[1]], ... which it holds: of a sum,
+ * those of its variant. `room` is for more positions. */
+static void rt_mark_held(const rt_program *prog, int type, const rt_value *v, const int *at,
+                         int *room, bool *held)
 {
     const rt_type_def *t = &prog->types[type];
     if (t->kind == RT_KIND_RECORD) {
@@ -138,7 +143,8 @@ static void rt_mark_held(const rt_program *prog, int type, const rt_value *v, co
     }
 }
 
-/* For each component of a value of n of them whether it is one or, as an array, of another variant. */
+/* For each component of a value of n of them whether it is one or, as an array, of
+ * another variant. */
 static bool *rt_held(const rt_program *prog, int type, int n, const rt_value *v)
 {
     bool *held = rt_grow(NULL, (size_t)n + 1);
@@ -152,7 +158,8 @@ static bool *rt_held(const rt_program *prog, int type, int n, const rt_value *v)
     return held;
 }
 
-RT_API int rt_element_set(rt_ctx *ctx, int elem, int n, rt_value *to, int rank, int64_t at, const rt_value *e)
+RT_API int rt_element_set(rt_ctx *ctx, int elem, int n, rt_value *to, int rank, int64_t at,
+                          const rt_value *e)
 {
     bool *held = rt_held(ctx->prog, elem, n, e);
     int rc = RT_OK;
@@ -160,14 +167,16 @@ RT_API int rt_element_set(rt_ctx *ctx, int elem, int n, rt_value *to, int rank, 
         if (!rt_sole(to[k].mem)) /* others that share the block keep what they have */
             rc = rt_value_own(ctx, &to[k]);
         if (rc == RT_OK)
-            rc = held[k] ? rt_element_write(ctx, &to[k], rank, at, &e[k]) : rt_element_clear(ctx, &to[k], rank, at);
+            rc = held[k] ? rt_element_write(ctx, &to[k], rank, at, &e[k])
+                         : rt_element_clear(ctx, &to[k], rank, at);
     }
     free(held);
     return rc;
 }
 
 /* Room for an array of `rank` dimensions of what e is. */
-static int rt_elements_room(rt_ctx *ctx, rt_value *v, int rank, const int64_t *shape, const rt_value *e)
+static int rt_elements_room(rt_ctx *ctx, rt_value *v, int rank, const int64_t *shape,
+                            const rt_value *e)
 {
     v->prim = e->prim;
     v->rank = rank + e->rank;
@@ -180,8 +189,9 @@ static int rt_elements_room(rt_ctx *ctx, rt_value *v, int rank, const int64_t *s
 }
 
 /* Component k of an array of such elements: held[i] tells what element i holds. */
-static int rt_elements_component(rt_ctx *ctx, int rank, int elem, const int64_t *shape, int64_t count,
-                                 const rt_value *const *elems, bool *const *held, int k, rt_value *out)
+static int rt_elements_component(rt_ctx *ctx, int rank, int elem, const int64_t *shape,
+                                 int64_t count, const rt_value *const *elems, bool *const *held,
+                                 int k, rt_value *out)
 {
     rt_value none = {0};
     rt_type_component(ctx->prog, elem, k, &none.prim, &none.rank);
@@ -191,7 +201,8 @@ static int rt_elements_component(rt_ctx *ctx, int rank, int elem, const int64_t 
     like = like < count ? like : 0;
     int rc = rt_elements_room(ctx, out, rank, shape, count ? &elems[like][k] : &none);
     for (int64_t i = 0; i < count && rc == RT_OK; i++)
-        rc = held[i][k] ? rt_element_write(ctx, out, rank, i, &elems[i][k]) : rt_element_clear(ctx, out, rank, i);
+        rc = held[i][k] ? rt_element_write(ctx, out, rank, i, &elems[i][k])
+                        : rt_element_clear(ctx, out, rank, i);
     return rc;
 }
 
@@ -204,7 +215,8 @@ RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape
     for (int64_t i = 0; i < count; i++)
         held[i] = rt_held(ctx->prog, elem, n, elems[i]);
     for (int k = 0; k < n && rc == RT_OK; k++)
-        rc = rt_elements_component(ctx, ctx->prog->types[type].rank, elem, shape, count, elems, held, k, &out[k]);
+        rc = rt_elements_component(ctx, ctx->prog->types[type].rank, elem, shape, count, elems,
+                                   held, k, &out[k]);
     if (rc)
         rt_values_release(ctx, n, out);
     for (int64_t i = 0; i < count; i++)
@@ -265,8 +277,8 @@ RT_API bool rt_type_holds_sum(const rt_program *prog, int type)
 
 /* --- Values from outside --- */
 
-/* Part of a value from outside: element `at` of the arrays h, which have so many dimensions in front. `room` is for more of
- * them: what a variant holds is less than the sum. */
+/* Part of a value from outside: element `at` of the arrays h, which have so many dimensions in
+ * front. `room` is for more of them: what a variant holds is less than the sum. */
 typedef struct {
     const rt_hvalue **h, **room;
     int outer;
@@ -324,7 +336,8 @@ static int rt_check_sum(rt_ctx *ctx, const rt_type_def *t, rt_outside p)
     return rc;
 }
 
-/* Is each sum in it one of its variants, and are the arrays that are one array to callers of the same sizes? */
+/* Is each sum in it one of its variants, and are the arrays that are one array to callers of the
+ * same sizes? */
 static int rt_check_part(rt_ctx *ctx, int type, rt_outside p)
 {
     const rt_type_def *t = &ctx->prog->types[type];

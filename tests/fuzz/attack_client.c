@@ -1,8 +1,8 @@
 /* A client of attack.sf as a library, for attack.py:
  *
- *     client calls SEED N       N calls at random, of which many fail, each with its message: the context goes on
- *     client cache SEED N DIR   N times a kernel is taken from a damaged entry of the cache DIR, or built
- *     client tuning FILE...     a context for each tuning file, which may be wrong
+ *     client calls SEED N       N calls at random, of which many fail, each with its message: the
+ * context goes on client cache SEED N DIR   N times a kernel is taken from a damaged entry of the
+ * cache DIR, or built client tuning FILE...     a context for each tuning file, which may be wrong
  *
  * Prints what is wrong, and last `N passed, N failed`. Sanitizers see the rest. */
 #include "attack.h"
@@ -54,7 +54,8 @@ static void scale_of(Ctx *c, int64_t n)
     for (int64_t i = 0; i < n; i++)
         in[i] = (float)i;
     struct futhark_f32_1d *xs = futhark_new_f32_1d(c, in, n), *ys = NULL;
-    check(xs && futhark_entry_scale(c, &ys, 2, xs) == 0 && futhark_values_f32_1d(c, ys, out) == 0, "scale");
+    check(xs && futhark_entry_scale(c, &ys, 2, xs) == 0 && futhark_values_f32_1d(c, ys, out) == 0,
+          "scale");
     for (int64_t i = 0; i < n; i++)
         check(out[i] == 2 * in[i], "scale's result");
     futhark_free_f32_1d(c, xs);
@@ -103,9 +104,11 @@ static void bump(Ctx *c)
     if (!wrong && code == 0)
         check(futhark_index_i32_1d(c, &x, ys, i) == 0 && x == 7, "bump's result");
     if (!wrong && pick(2)) /* it is consumed */
-        check(failure(c, futhark_entry_bump(c, &(struct futhark_i32_1d *){NULL}, xs, 0, 1), ""), "an argument consumed twice");
+        check(failure(c, futhark_entry_bump(c, &(struct futhark_i32_1d *){NULL}, xs, 0, 1), ""),
+              "an argument consumed twice");
     if (ys && !wrong)
-        check(failure(c, futhark_index_i32_1d(c, &x, ys, n + (int64_t)pick(3)), ""), "an index behind the end");
+        check(failure(c, futhark_index_i32_1d(c, &x, ys, n + (int64_t)pick(3)), ""),
+              "an index behind the end");
     if (ys)
         futhark_free_i32_1d(c, ys);
     futhark_free_i32_1d(c, xs);
@@ -159,10 +162,12 @@ static void records_and_sums(Ctx *c)
     size_t n = 0;
     int32_t k = (int32_t)pick(3);
     double area;
-    check(futhark_new_opaque_point(c, &p, 1.5f, 7) == 0 && futhark_entry_shape(c, &s, k, p) == 0, "a shape");
+    check(futhark_new_opaque_point(c, &p, 1.5f, 7) == 0 && futhark_entry_shape(c, &s, k, p) == 0,
+          "a shape");
     check(futhark_store_opaque_shape(c, s, &bytes, &n) == 0, "bytes of a shape");
     if (pick(2))
-        ((unsigned char *)bytes)[pick(2)] ^= (unsigned char)(1 << pick(8)); /* how long it is, nobody says: sizes must be right */
+        ((unsigned char *)bytes)[pick(2)] ^=
+            (unsigned char)(1 << pick(8)); /* how long it is, nobody says: sizes must be right */
     again = futhark_restore_opaque_shape(c, bytes); /* of wrong bytes another one, or none */
     free(bytes);
     failure(c, !again, "");
@@ -171,18 +176,22 @@ static void records_and_sums(Ctx *c)
         futhark_free_opaque_shape(c, again);
     }
     int other = (int)pick(2);
-    int code = other ? futhark_destruct_opaque_shape_line(c, &q, &xs, s) : futhark_destruct_opaque_shape_dot(c, &q, s);
+    int code = other ? futhark_destruct_opaque_shape_line(c, &q, &xs, s)
+                     : futhark_destruct_opaque_shape_dot(c, &q, s);
     check(failure(c, code, "") == (futhark_variant_opaque_shape(c, s) != other), "a variant");
     if (code == 0)
         futhark_free_opaque_point(c, q);
     if (code == 0 && other)
         futhark_free_f64_1d(c, xs);
     ps[0] = ps[1] = p;
-    check(futhark_new_opaque_arr1d_point(c, &a, ps, 2) == 0 && futhark_entry_mirror(c, &b, &q, a) == 0, "points");
+    check(futhark_new_opaque_arr1d_point(c, &a, ps, 2) == 0 &&
+              futhark_entry_mirror(c, &b, &q, a) == 0,
+          "points");
     futhark_free_opaque_point(c, q);
     q = NULL;
     bool outside = pick(2);
-    check(failure(c, futhark_index_opaque_arr1d_point(c, &q, b, outside ? 2 : 1), "") == outside, "a point by its index");
+    check(failure(c, futhark_index_opaque_arr1d_point(c, &q, b, outside ? 2 : 1), "") == outside,
+          "a point by its index");
     if (q)
         futhark_free_opaque_point(c, q);
     futhark_free_opaque_arr1d_point(c, a);
@@ -193,8 +202,8 @@ static void records_and_sums(Ctx *c)
 
 static void calls(long n)
 {
-    static void (*const kinds[])(Ctx *) = {scale,  pick_elements,       bump,      divide,
-                                           sizes_that_disagree, too_large, records_and_sums};
+    static void (*const kinds[])(Ctx *) = {
+        scale, pick_elements, bump, divide, sizes_that_disagree, too_large, records_and_sums};
     enum { KINDS = sizeof kinds / sizeof *kinds };
     struct futhark_context_config *cfg = futhark_context_config_new();
     Ctx *c = futhark_context_new(cfg);

@@ -4,10 +4,11 @@
  *
  * TARGET: program (scanner, parser, checker, and the whole compiler for what is a program all the
  * same), ir (the reader of IR text and the verifier), values (Futhark's text and binary formats,
- * the text that is in every generated program too), tuning (tuning files) or log (a tuning's log). Each of N inputs, or as many as SECONDS allow
- * (0: no bound), is a mutation of a FILE; a child process reads it. A crash, a sanitizer's report,
- * an internal error, more than 5 s of processor time or 500 MB (without sanitizers) is a finding: a
- * line is printed, and the input is left in FOLDER. Last line: N passed, N failed.
+ * the text that is in every generated program too), tuning (tuning files) or log (a tuning's log).
+ * Each of N inputs, or as many as SECONDS allow (0: no bound), is a mutation of a FILE; a child
+ * process reads it. A crash, a sanitizer's report, an internal error, more than 5 s of processor
+ * time or 500 MB (without sanitizers) is a finding: a line is printed, and the input is left in
+ * FOLDER. Last line: N passed, N failed.
  *
  * With -DLIBFUZZER and clang -fsanitize=fuzzer the same targets are for libFuzzer: FUZZ_TARGET
  * names one in the environment. */
@@ -16,13 +17,13 @@
 #include "autotune/run/journal.h"
 #undef Size
 #include "base/intern.h"
+#include "common/values.h"
 #include "emit/emit.h"
-#include "host/host.h"
 #include "flatten/flatten.h"
 #include "fmt/fmt.h"
 #include "frontend/lower/lower.h"
+#include "host/host.h"
 #include "pipeline/passes.h"
-#include "common/values.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -164,7 +165,8 @@ static void target_tuning(const char *text, size_t n)
     arena_free(a);
 }
 
-/* The text with each line's fingerprint as it must be: else no line that is changed would be read. */
+/* The text with each line's fingerprint as it must be: else no line that is changed would
+ * be read. */
 static char *with_fingerprints(Arena *a, const char *text, size_t n)
 {
     Out o = {0};
@@ -192,7 +194,8 @@ static void target_log(const char *text, size_t n)
     const char *path = file_of(whole, strlen(whole), &fd), *wrong, *settings = "5/never";
     Measurement m;
     journal_is(path);
-    Journal *j = journal_open(a, path, "0123456789abcdef", "0123456789abcdef: main on a device", JOURNAL_GOES_ON, &wrong);
+    Journal *j = journal_open(a, path, "0123456789abcdef", "0123456789abcdef: main on a device",
+                              JOURNAL_GOES_ON, &wrong);
     int known = journal_left(j);
     while (journal_next(j, "a", settings, &m))
         journal_add(j, "b", 1, &settings, &m, &wrong);
@@ -519,7 +522,8 @@ int main(int argc, char **argv)
 {
     Target *target = argc > 6 ? target_named(argv[1]) : NULL;
     if (!target) {
-        fprintf(stderr, "usage: bytes program|ir|values|tuning|log SEED N SECONDS FOLDER FILE...\n");
+        fprintf(stderr,
+                "usage: bytes program|ir|values|tuning|log SEED N SECONDS FOLDER FILE...\n");
         return 2;
     }
     long n = atol(argv[3]), seconds = atol(argv[4]), failed = 0, k = 0;

@@ -1,5 +1,6 @@
-/* Many calls: as many as the first argument says in each of as many threads as the second does, each with a context of its
- * own or (third argument: "shared") all with one. Memory does not grow. */
+/* Many calls: as many as the first argument says in each of as many threads as the second does,
+ * each with a context of its own or (third argument: "shared") all with one. Memory does
+ * not grow. */
 #include "types.h"
 
 #include <pthread.h>
@@ -33,7 +34,8 @@ static long call_times(struct futhark_context *ctx, long n)
     for (long i = 0; i < n; i++) {
         wrong += futhark_entry_scale(ctx, &ys, (float)(i % 7), xs) != 0;
         if (i % 100 == 0)
-            wrong += futhark_values_f32_1d(ctx, ys, out) != 0 || out[N - 1] != (float)(i % 7) * (N - 1);
+            wrong +=
+                futhark_values_f32_1d(ctx, ys, out) != 0 || out[N - 1] != (float)(i % 7) * (N - 1);
         futhark_free_f32_1d(ctx, ys);
     }
     futhark_free_f32_1d(ctx, xs);
@@ -69,7 +71,8 @@ int main(int argc, char **argv)
         after = resident_kb();
     }
     for (int i = 0; i < n && n > 1; i++)
-        pthread_create(&threads[i], NULL, run, argc > 3 && strcmp(argv[3], "shared") == 0 ? ctx : NULL);
+        pthread_create(&threads[i], NULL, run,
+                       argc > 3 && strcmp(argv[3], "shared") == 0 ? ctx : NULL);
     for (int i = 0; i < n && n > 1; i++) {
         void *w;
         pthread_join(threads[i], &w);

@@ -1,6 +1,7 @@
-/* Everything in the header of types.sf, from C. Built under AddressSanitizer; prints what the suites' runners add up. */
-#include "types.h"
+/* Everything in the header of types.sf, from C. Built under AddressSanitizer; prints what the
+ * suites' runners add up. */
 #include "checks.h"
+#include "types.h"
 
 /* The call fails, with a message that has these words. */
 static void fails_at(int line, int code, int want, const char *words)
@@ -37,7 +38,8 @@ static void records(void)
     int32_t is[] = {7, 8, 9};
     int8_t bs[] = {1, 2, 3};
     int64_t n = 0;
-    struct futhark_f32_1d *x = futhark_new_f32_1d(ctx, xs, 3), *y = futhark_new_f32_1d(ctx, ys, 3), *sum, *part;
+    struct futhark_f32_1d *x = futhark_new_f32_1d(ctx, xs, 3), *y = futhark_new_f32_1d(ctx, ys, 3),
+                          *sum, *part;
     struct futhark_i32_1d *i = futhark_new_i32_1d(ctx, is, 3);
     struct futhark_i8_1d *b = futhark_new_i8_1d(ctx, bs, 3);
     struct futhark_opaque_point *q = point(10, 100), *swapped;
@@ -51,13 +53,15 @@ static void records(void)
     OK(futhark_context_sync(ctx));
     OK(futhark_values_f32_1d(ctx, sum, r));
     CHECK(r[0] == 10 + 400 + 10 + 7 + 1 + 1 && r[2] == 30 + 600 + 10 + 9 + 3 + 3);
-    CHECK(n == 3 && futhark_shape_f32_1d(ctx, sum)[0] == 3 && futhark_shape_opaque_arr1d_point(ctx, all)[0] == 3);
+    CHECK(n == 3 && futhark_shape_f32_1d(ctx, sum)[0] == 3 &&
+          futhark_shape_opaque_arr1d_point(ctx, all)[0] == 3);
     CHECK(x_of(swapped) == 100);
     OK(futhark_project_opaque_arr1d_point_x(ctx, &part, all));
     OK(futhark_values_f32_1d(ctx, part, r));
     CHECK(r[0] == 4 && r[1] == 5 && r[2] == 6);
 
-    /* An element of an array of records: taken out, put in. Who shares the array keeps what it has. */
+    /* An element of an array of records: taken out, put in. Who shares the array keeps what
+     * it has. */
     struct futhark_opaque_point *e;
     OK(futhark_index_opaque_arr1d_point(ctx, &e, all, 2));
     CHECK(x_of(e) == 6);
@@ -67,8 +71,10 @@ static void records(void)
     futhark_free_opaque_point(ctx, e);
     OK(futhark_index_opaque_arr1d_point(ctx, &e, all, 0));
     CHECK(x_of(e) == 10);
-    FAILS(futhark_set_opaque_arr1d_point(ctx, all, q, 3), FUTHARK_PROGRAM_ERROR, "index 3 is out of bounds");
-    FAILS(futhark_index_opaque_arr1d_point(ctx, &e, all, -1), FUTHARK_PROGRAM_ERROR, "index -1 is out of bounds");
+    FAILS(futhark_set_opaque_arr1d_point(ctx, all, q, 3), FUTHARK_PROGRAM_ERROR,
+          "index 3 is out of bounds");
+    FAILS(futhark_index_opaque_arr1d_point(ctx, &e, all, -1), FUTHARK_PROGRAM_ERROR,
+          "index -1 is out of bounds");
 
     struct futhark_opaque_point *elems[] = {q, e, swapped, q};
     struct futhark_opaque_arr1d_point *four, *none;
@@ -94,13 +100,15 @@ static void records(void)
     OK(futhark_values_f32_1d(ctx, by, r4));
     CHECK(r4[0] == 100 && r4[2] == 10 && r4[3] == 100);
     ((char *)own)[0] = 'x';
-    FAILS(futhark_restore_opaque_arr1d_point(ctx, own) ? 0 : 2, 2, "no stored value of type []point");
+    FAILS(futhark_restore_opaque_arr1d_point(ctx, own) ? 0 : 2, 2,
+          "no stored value of type []point");
     free(own);
     free(bytes);
 
     struct futhark_f32_1d *shorter = futhark_new_f32_1d(ctx, xs, 2);
     struct futhark_opaque_arr1d_point *bad;
-    FAILS(futhark_zip_opaque_arr1d_point(ctx, &bad, shorter, y), FUTHARK_PROGRAM_ERROR, "arrays of size 2 and 3");
+    FAILS(futhark_zip_opaque_arr1d_point(ctx, &bad, shorter, y), FUTHARK_PROGRAM_ERROR,
+          "arrays of size 2 and 3");
 
     futhark_free_f32_1d(ctx, shorter);
     futhark_free_f32_1d(ctx, by);
@@ -126,7 +134,8 @@ static void records(void)
 static void grids(void)
 {
     float xs[6] = {1, 2, 3, 4, 5, 6}, ys[6] = {6, 5, 4, 3, 2, 1};
-    struct futhark_f32_2d *x = futhark_new_f32_2d(ctx, xs, 2, 3), *y = futhark_new_f32_2d(ctx, ys, 2, 3);
+    struct futhark_f32_2d *x = futhark_new_f32_2d(ctx, xs, 2, 3),
+                          *y = futhark_new_f32_2d(ctx, ys, 2, 3);
     struct futhark_opaque_arr2d_point *ps;
     OK(futhark_zip_opaque_arr2d_point(ctx, &ps, x, y));
     struct GRID *g;
@@ -167,8 +176,9 @@ static void scalars(void)
     float x = 0;
     double y = 0;
     bool z = true;
-    OK(futhark_entry_scalars(ctx, &a, &b, &c, &d, &e, &f, &g, &h, &x, &y, &z, -8, 255, -300, 40000, -70000, 4000000000u,
-                             -5000000000, 10000000000000000000u, 1.5f, 2.25, true));
+    OK(futhark_entry_scalars(ctx, &a, &b, &c, &d, &e, &f, &g, &h, &x, &y, &z, -8, 255, -300, 40000,
+                             -70000, 4000000000u, -5000000000, 10000000000000000000u, 1.5f, 2.25,
+                             true));
     CHECK(a == -7 && b == 0 && c == -299 && d == 40001 && e == -69999 && f == 4000000001u);
     CHECK(g == -4999999999 && h == 10000000000000000001u && x == 2.5f && y == 3.25 && !z);
     OK(futhark_entry_nothing(ctx, true));
@@ -181,11 +191,13 @@ static void failures(void)
     int32_t xs[] = {1, 2, 3}, v = 0;
     int64_t good[] = {2, 0}, bad[] = {1, 7};
     struct futhark_i32_1d *x = futhark_new_i32_1d(ctx, xs, 3), *r;
-    struct futhark_i64_1d *g = futhark_new_i64_1d(ctx, good, 2), *b = futhark_new_i64_1d(ctx, bad, 2);
+    struct futhark_i64_1d *g = futhark_new_i64_1d(ctx, good, 2),
+                          *b = futhark_new_i64_1d(ctx, bad, 2);
     /* The call does not wait, so the failure shows when somebody does; then all is well again. */
     int code = futhark_entry_pick(ctx, &r, x, b);
     if (code == FUTHARK_SUCCESS) {
-        FAILS(futhark_context_sync(ctx), FUTHARK_PROGRAM_ERROR, "Error: Index [7] out of bounds for array of shape [3]");
+        FAILS(futhark_context_sync(ctx), FUTHARK_PROGRAM_ERROR,
+              "Error: Index [7] out of bounds for array of shape [3]");
         futhark_free_i32_1d(ctx, r);
     } else {
         FAILS(code, FUTHARK_PROGRAM_ERROR, "Error: Index [7] out of bounds for array of shape [3]");
@@ -194,7 +206,8 @@ static void failures(void)
     OK(futhark_context_sync(ctx));
     OK(futhark_index_i32_1d(ctx, &v, r, 0));
     CHECK(v == 3);
-    FAILS(futhark_index_i32_1d(ctx, &v, r, 2), FUTHARK_PROGRAM_ERROR, "index 2 is out of bounds for dimension 0 of size 2");
+    FAILS(futhark_index_i32_1d(ctx, &v, r, 2), FUTHARK_PROGRAM_ERROR,
+          "index 2 is out of bounds for dimension 0 of size 2");
     futhark_free_i32_1d(ctx, r);
     FAILS(futhark_new_i32_1d(ctx, xs, -1) ? 0 : 2, 2, "a size is negative or too large");
     FAILS(futhark_new_i32_1d(ctx, xs, (int64_t)1 << 45) ? 0 : 2, 2, "out of device memory");
@@ -207,7 +220,8 @@ static void failures(void)
     CHECK(v == 9);
     FAILS(futhark_values_i32_1d(ctx, x, xs), FUTHARK_PROGRAM_ERROR, "an earlier call consumed");
     FAILS(futhark_entry_bump(ctx, &r, x, 0, 0), FUTHARK_PROGRAM_ERROR, "an earlier call consumed");
-    FAILS(futhark_entry_bump(ctx, &r, once, 3, 0), FUTHARK_PROGRAM_ERROR, "Error: Index [3] out of bounds");
+    FAILS(futhark_entry_bump(ctx, &r, once, 3, 0), FUTHARK_PROGRAM_ERROR,
+          "Error: Index [3] out of bounds");
     futhark_free_i32_1d(ctx, once);
     futhark_free_i32_1d(ctx, x);
     futhark_free_i64_1d(ctx, g);
@@ -234,9 +248,11 @@ static void configurations(void)
     CHECK(futhark_get_tuning_param_count() > 0);
     for (int i = 0; i < futhark_get_tuning_param_count(); i++) {
         CHECK(futhark_get_tuning_param_name(i) && futhark_get_tuning_param_class(i));
-        CHECK(futhark_context_config_set_tuning_param(cfg, futhark_get_tuning_param_name(i), 64) == 0);
+        CHECK(futhark_context_config_set_tuning_param(cfg, futhark_get_tuning_param_name(i), 64) ==
+              0);
     }
-    CHECK(futhark_get_tuning_param_name(-1) == NULL && futhark_get_tuning_param_class(1 << 20) == NULL);
+    CHECK(futhark_get_tuning_param_name(-1) == NULL &&
+          futhark_get_tuning_param_class(1 << 20) == NULL);
     CHECK(futhark_context_config_set_tuning_param(cfg, "default_threshold", 1) == 0);
     CHECK(futhark_context_config_set_tuning_param(cfg, "no.such", 1) != 0);
     CHECK(futhark_context_config_load_tuning(cfg, "no such file") != 0);
@@ -251,7 +267,8 @@ static void configurations(void)
     float xs[6] = {1, 2, 3, 4, 5, 6}, r[2] = {0};
     struct futhark_f32_2d *x = futhark_new_f32_2d(c, xs, 2, 3);
     struct futhark_f32_1d *s;
-    CHECK(futhark_entry_sums(c, &s, x) == 0 && futhark_values_f32_1d(c, s, r) == 0 && r[0] == 6 && r[1] == 15);
+    CHECK(futhark_entry_sums(c, &s, x) == 0 && futhark_values_f32_1d(c, s, r) == 0 && r[0] == 6 &&
+          r[1] == 15);
     CHECK(ftell(log) > 0);
     fclose(log);
     futhark_context_set_logging_file(c, stderr);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static int passed, failed;
-#define CHECK(e) ((e) ? (void)passed++ : (void)(failed++, printf("failed: interop.c:%d: %s\n", __LINE__, #e)))
+#define CHECK(e)                                                                                   \
+    ((e) ? (void)passed++ : (void)(failed++, printf("failed: interop.c:%d: %s\n", __LINE__, #e)))
 
 enum { N = 1000 };
 
@@ -34,13 +35,16 @@ int main(void)
     float in[N], out[N];
     for (int i = 0; i < N; i++)
         in[i] = (float)i;
-    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof in, in, &err);
+    cl_mem buffer =
+        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof in, in, &err);
     struct futhark_f32_1d *xs = futhark_new_raw_f32_1d(ctx, buffer, N), *ys, *zs;
     CHECK(xs && futhark_values_raw_f32_1d(ctx, xs) == buffer);
     CHECK(futhark_entry_scale(ctx, &ys, 3, xs) == 0);
-    /* The result's buffer is read by a command of ours, in the same queue: nobody has to wait in between. */
+    /* The result's buffer is read by a command of ours, in the same queue: nobody has to wait in
+     * between. */
     memset(out, 0, sizeof out);
-    clEnqueueReadBuffer(queue, futhark_values_raw_f32_1d(ctx, ys), CL_TRUE, 0, sizeof out, out, 0, NULL, NULL);
+    clEnqueueReadBuffer(queue, futhark_values_raw_f32_1d(ctx, ys), CL_TRUE, 0, sizeof out, out, 0,
+                        NULL, NULL);
     CHECK(out[0] == 0 && out[1] == 3 && out[N - 1] == 3 * (N - 1));
     /* What we write into the buffer is what the next call reads: it was not copied. */
     in[1] = 100;
@@ -50,7 +54,8 @@ int main(void)
     float last = 0;
     CHECK(futhark_index_f32_1d(ctx, &last, xs, N - 1) == 0 && last == N - 1);
 
-    CHECK(!futhark_new_raw_f32_1d(ctx, buffer, N + 1) && says(ctx, "a buffer of 4000 bytes cannot be an array of 4004"));
+    CHECK(!futhark_new_raw_f32_1d(ctx, buffer, N + 1) &&
+          says(ctx, "a buffer of 4000 bytes cannot be an array of 4004"));
     cl_mem constant = clCreateBuffer(context, CL_MEM_READ_ONLY, 64, NULL, &err);
     CHECK(!futhark_new_raw_f32_1d(ctx, constant, 1) && says(ctx, "CL_MEM_READ_WRITE"));
     clReleaseMemObject(constant);
@@ -63,7 +68,9 @@ int main(void)
     cl_uint refs = 0;
     clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof refs, &refs, NULL);
     CHECK(refs == 1);
-    CHECK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL) == CL_SUCCESS && out[1] == 100);
+    CHECK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL) ==
+              CL_SUCCESS &&
+          out[1] == 100);
     clReleaseCommandQueue(queue);
 
     queue = clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &err);

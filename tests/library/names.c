@@ -1,4 +1,5 @@
-/* What names.sf writes in several ways is one type: values go from any entry to any other. Built under AddressSanitizer. */
+/* What names.sf writes in several ways is one type: values go from any entry to any other. Built
+ * under AddressSanitizer. */
 #include "names.h"
 #include "checks.h"
 

@@ -1,4 +1,5 @@
-/* Sums, abstract types and arrays of them in the header of opaque.sf, from C. Built under AddressSanitizer. */
+/* Sums, abstract types and arrays of them in the header of opaque.sf, from C. Built under
+ * AddressSanitizer. */
 #include "opaque.h"
 #include "checks.h"
 
@@ -87,7 +88,8 @@ static void variants(void)
     futhark_free_opaque_shape(ctx, s);
 }
 
-/* A variant that holds an array; those of others have no elements, whatever size they should have. */
+/* A variant that holds an array; those of others have no elements, whatever size they
+ * should have. */
 static void arrays_in_sums(void)
 {
     int32_t xs[] = {1, 2, 4}, sum = -1;
@@ -105,7 +107,8 @@ static void arrays_in_sums(void)
     CHECK(n == 3 && sum == 0);
     futhark_free_opaque_path(ctx, turns);
     OK(futhark_new_opaque_path_turns(ctx, &turns, steps, less, two));
-    FAILS(futhark_entry_steps(ctx, &n, &sum, turns), "Error: Value of (desugared) shape [2] cannot match shape of type \"[3]");
+    FAILS(futhark_entry_steps(ctx, &n, &sum, turns),
+          "Error: Value of (desugared) shape [2] cannot match shape of type \"[3]");
     futhark_free_opaque_path(ctx, turns);
     futhark_free_i32_1d(ctx, less);
     futhark_free_f32_1d(ctx, two);

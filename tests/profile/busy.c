@@ -1,5 +1,5 @@
-/* A driver on a machine that is less and less busy: each command seems to take nine tenths of the time of the one before. To be
- * loaded before the OpenCL loader. */
+/* A driver on a machine that is less and less busy: each command seems to take nine tenths of the
+ * time of the one before. To be loaded before the OpenCL loader. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
 #include <CL/cl.h>
@@ -10,7 +10,8 @@ typedef cl_int Told(cl_event event, cl_profiling_info what, size_t size, void *v
 
 static double slower = 1e4;
 
-cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void *value, size_t *told)
+cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void *value,
+                               size_t *told)
 {
     Told *tell = (Told *)dlsym(RTLD_NEXT, "clGetEventProfilingInfo");
     cl_ulong start = 0;

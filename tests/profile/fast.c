@@ -1,5 +1,5 @@
-/* A driver of a device with fast memory: copies of large arrays seem to take 1 ms, what comes before them less and less. To be
- * loaded before the OpenCL loader. */
+/* A driver of a device with fast memory: copies of large arrays seem to take 1 ms, what comes
+ * before them less and less. To be loaded before the OpenCL loader. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
 #include <CL/cl.h>
@@ -19,7 +19,8 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
     return ((Made *)dlsym(RTLD_NEXT, "clCreateBuffer"))(context, flags, size, host, rc);
 }
 
-cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void *value, size_t *told)
+cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void *value,
+                               size_t *told)
 {
     Told *tell = (Told *)dlsym(RTLD_NEXT, "clGetEventProfilingInfo");
     cl_ulong start = 0;

@@ -1,6 +1,7 @@
-/* libcuda.so.1 for tests on a machine without NVIDIA's: the functions that runtime/drivers/dev_cuda.c wants, by OpenCL, on a
- * device whose memory is the host's. PTX is OpenCL's binary here, addresses are of shared virtual memory, and
- * nothing runs beside the host. */
+/* libcuda.so.1 for tests on a machine without NVIDIA's: the functions that
+ * runtime/drivers/dev_cuda.c wants, by OpenCL, on a device whose memory is the host's. PTX is
+ * OpenCL's binary here, addresses are of shared virtual memory, and nothing runs beside
+ * the host. */
 #define CL_TARGET_OPENCL_VERSION 200
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -60,7 +61,9 @@ int cuDeviceGet(int *d, int i)
 int cuDeviceGetUuid(unsigned char *uuid, int d)
 {
     (void)d;
-    return clGetDeviceInfo(device, 0x106a, 16, uuid, NULL) == CL_SUCCESS ? OK : (memset(uuid, 0, 16), OK);
+    return clGetDeviceInfo(device, 0x106a, 16, uuid, NULL) == CL_SUCCESS
+               ? OK
+               : (memset(uuid, 0, 16), OK);
 }
 
 int cuDeviceGetAttribute(int *value, int what, int d)
@@ -129,8 +132,8 @@ int cuModuleUnload(void *m)
     return clReleaseProgram(m) == CL_SUCCESS ? OK : INVALID_VALUE;
 }
 
-/* Binaries do not say, but only local memory can be given without a value in whatever size, and only a buffer in that
- * of a pointer. */
+/* Binaries do not say, but only local memory can be given without a value in whatever size, and
+ * only a buffer in that of a pointer. */
 static int space_of(cl_kernel k, cl_uint i)
 {
     if (clSetKernelArg(k, i, 16, NULL) == CL_SUCCESS)
@@ -148,7 +151,8 @@ int cuModuleGetFunction(void **out, void *m, const char *name)
     if (err || clGetKernelInfo(f->kernel, CL_KERNEL_NUM_ARGS, sizeof n, &n, NULL) || n > MOST_ARGS)
         return INVALID_VALUE;
     f->n = n;
-    clGetKernelWorkGroupInfo(f->kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof f->own, &f->own, NULL);
+    clGetKernelWorkGroupInfo(f->kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof f->own, &f->own,
+                             NULL);
     for (cl_uint i = 0; i < n; i++)
         f->space[i] = space_of(f->kernel, i);
     return OK;
@@ -185,8 +189,8 @@ static uint64_t local_end(const Function *f, unsigned i, void **args, uint64_t a
     return all;
 }
 
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned x, unsigned y, unsigned z,
-                   unsigned local, void *s, void **args, void **extra)
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned x, unsigned y,
+                   unsigned z, unsigned local, void *s, void **args, void **extra)
 {
     const Function *f = function;
     const size_t size[3] = {x, y, z}, global[3] = {(size_t)gx * x, (size_t)gy * y, (size_t)gz * z};

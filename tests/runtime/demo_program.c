@@ -3,8 +3,8 @@
  * main (xs: [n]i32) (k: i32): ([n]i32, {lo: i32, total: i64})   xs scaled by k, in one of two
  * versions; k == 13 fails at index 2 inside a kernel, k == 14 on the host bump (xs: *[n]f32):
  * *[n]f32  in place turn (a: [n][m]f64): [m][n]f64 same (a: [n]i32) (b: [n]i32): i64    checks a
- * shared size; unit (n: i32) (u: ()): ((), i32)   n + 1; swap (a: *[n]f32) (b: *[m]f32)   both, the other
- * way round */
+ * shared size; unit (n: i32) (u: ()): ((), i32)   n + 1; swap (a: *[n]f32) (b: *[m]f32)   both, the
+ * other way round */
 
 static const char src_scale[] =
     "__kernel void scale(__global mf_failure *failure, int launch, __global i32 *out,\n"
@@ -47,19 +47,41 @@ static const char src_stats[] =
     "    *lo = m;\n"
     "}\n";
 
-static const char src_bump[] =
-    "__kernel void bump(__global f32 *xs, i64 n)\n"
-    "{\n"
-    "    const i64 i = get_global_id(0);\n"
-    "    if (i < n)\n"
-    "        xs[i] += 1;\n"
-    "}\n";
+static const char src_bump[] = "__kernel void bump(__global f32 *xs, i64 n)\n"
+                               "{\n"
+                               "    const i64 i = get_global_id(0);\n"
+                               "    if (i < n)\n"
+                               "        xs[i] += 1;\n"
+                               "}\n";
 
 enum { K_SCALE, K_SCALE_LOCAL, K_STATS, K_BUMP };
-static const rt_kernel_def kernels[] = {{"scale", {src_scale, src_scale}, "demo.sf:3:5", "", true, true, false, {NULL}, 0, false, 0, 0},
-                                        {"scale_local", {src_scale_local, src_scale_local}, "demo.sf:3:5", "", false, false, true, {NULL}, 0, false, 0, 0},
-                                        {"stats", {src_stats, src_stats}, "demo.sf:4:5", "", true, false, false, {NULL}, 0, false, 0, 0},
-                                        {"bump", {src_bump, src_bump}, "demo.sf:8:5", "", false, false, false, {NULL}, 0, false, 0, 0}};
+static const rt_kernel_def kernels[] = {
+    {"scale", {src_scale, src_scale}, "demo.sf:3:5", "", true, true, false, {NULL}, 0, false, 0, 0},
+    {"scale_local",
+     {src_scale_local, src_scale_local},
+     "demo.sf:3:5",
+     "",
+     false,
+     false,
+     true,
+     {NULL},
+     0,
+     false,
+     0,
+     0},
+    {"stats",
+     {src_stats, src_stats},
+     "demo.sf:4:5",
+     "",
+     true,
+     false,
+     false,
+     {NULL},
+     0,
+     false,
+     0,
+     0},
+    {"bump", {src_bump, src_bump}, "demo.sf:8:5", "", false, false, false, {NULL}, 0, false, 0, 0}};
 
 enum { P_OUTER, P_INTRA };
 static const rt_param_def params[] = {
@@ -67,7 +89,8 @@ static const rt_param_def params[] = {
     {"main.suff_intra_par_1", "threshold(32, !main.suff_outer_par_0)", 32}};
 
 static const rt_site_def sites[] = {{"Index [%ld] out of bounds for array of shape [%ld].",
-                                     "demo.sf:3:9", "    map (\\x -> xs[x]) is\n                ^~~~~"},
+                                     "demo.sf:3:9",
+                                     "    map (\\x -> xs[x]) is\n                ^~~~~"},
                                     {"k cannot be %ld", "demo.sf:2:1", NULL}};
 
 enum { T_I32, T_I64, T_ARR_I32, T_STATS, T_ARR_F32, T_ARR2_F64, T_UNIT };

@@ -219,7 +219,8 @@ cl_int clRetainContext(cl_context c)
     return CL_SUCCESS;
 }
 
-cl_int clGetCommandQueueInfo(cl_command_queue q, cl_command_queue_info what, size_t size, void *to, size_t *ret)
+cl_int clGetCommandQueueInfo(cl_command_queue q, cl_command_queue_info what, size_t size, void *to,
+                             size_t *ret)
 {
     const size_t none = 0;
     (void)q, (void)what;
@@ -422,7 +423,8 @@ cl_mem clCreateBuffer(cl_context c, cl_mem_flags flags, size_t size, void *host,
     return mem_new(size, calloc(1, size), false);
 }
 
-cl_mem clCreateSubBuffer(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type, const void *region, cl_int *err)
+cl_mem clCreateSubBuffer(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type,
+                         const void *region, cl_int *err)
 {
     const cl_buffer_region *r = region;
     (void)flags, (void)type;
@@ -481,8 +483,9 @@ cl_int clEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_
     return CL_SUCCESS;
 }
 
-void *clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, cl_map_flags flags, size_t off, size_t size,
-                         cl_uint n, const cl_event *wait, cl_event *event, cl_int *err)
+void *clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, cl_map_flags flags,
+                         size_t off, size_t size, cl_uint n, const cl_event *wait, cl_event *event,
+                         cl_int *err)
 {
     (void)q, (void)blocking, (void)flags, (void)size, (void)n, (void)wait, (void)event;
     CALLED;
@@ -490,7 +493,8 @@ void *clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, cl_map_
     return m->data + off;
 }
 
-cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *p, cl_uint n, const cl_event *wait, cl_event *event)
+cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *p, cl_uint n,
+                               const cl_event *wait, cl_event *event)
 {
     (void)q, (void)m, (void)p, (void)n, (void)wait, (void)event;
     CALLED;

@@ -27,17 +27,26 @@ static const char src_wrong[] = "__kernel void wrong(int x) { this is not C; }\n
 #define OPS2(DO, T)                                                                                \
     DO(add, T)                                                                                     \
     DO(sub, T)                                                                                     \
-    DO(mul, T) DO(div, T) DO(mod, T) DO(quot, T) DO(rem, T) DO(shl, T) DO(shr, T) DO(pow, T)       \
-        DO(min, T) DO(max, T) DO(mulhi, T)
+    DO(mul, T)                                                                                     \
+    DO(div, T)                                                                                     \
+    DO(mod, T)                                                                                     \
+    DO(quot, T) DO(rem, T) DO(shl, T) DO(shr, T) DO(pow, T) DO(min, T) DO(max, T) DO(mulhi, T)
 #define OPS1(DO, T) DO(neg, T) DO(abs, T) DO(sgn, T) DO(popc, T) DO(clz, T) DO(ctz, T)
 #define OPSF(DO, F)                                                                                \
     DO(i8, F) DO(i16, F) DO(i32, F) DO(i64, F) DO(u8, F) DO(u16, F) DO(u32, F) DO(u64, F)
 #define ALL(D2, D1, DF)                                                                            \
     OPS2(D2, i8)                                                                                   \
     OPS2(D2, i16)                                                                                  \
-    OPS2(D2, i32) OPS2(D2, i64) OPS2(D2, u8) OPS2(D2, u16) OPS2(D2, u32) OPS2(D2, u64)             \
-        OPS1(D1, i8) OPS1(D1, i16) OPS1(D1, i32) OPS1(D1, i64) OPS1(D1, u8) OPS1(D1, u16)          \
-            OPS1(D1, u32) OPS1(D1, u64) OPSF(DF, f32) OPSF(DF, f64)
+    OPS2(D2, i32)                                                                                  \
+    OPS2(D2, i64)                                                                                  \
+    OPS2(D2, u8)                                                                                   \
+    OPS2(D2, u16)                                                                                  \
+    OPS2(D2, u32)                                                                                  \
+    OPS2(D2, u64)                                                                                  \
+    OPS1(D1, i8)                                                                                   \
+    OPS1(D1, i16)                                                                                  \
+    OPS1(D1, i32)                                                                                  \
+    OPS1(D1, i64) OPS1(D1, u8) OPS1(D1, u16) OPS1(D1, u32) OPS1(D1, u64) OPSF(DF, f32) OPSF(DF, f64)
 #define TEXT2(op, T) "    *o++ = (i64)mf_" #op "_" #T "((" #T ")x, (" #T ")y);\n"
 #define TEXT1(op, T) "    *o++ = (i64)mf_" #op "_" #T "((" #T ")x);\n"
 #define TEXTF(T, F)  "    *o++ = (i64)mf_" #F "_to_" #T "((" #F ")f);\n"
@@ -48,14 +57,16 @@ static const char src_wrong[] = "__kernel void wrong(int x) { this is not C; }\n
 enum { N_OPS = 0 ALL(ONE2, ONE2, ONE2), N_SCALARS = 400 };
 
 static const char src_scalars[] =
-    "__kernel void scalars(__global const i64 *xs, __global const i64 *ys, __global const f64 *fs,\n"
+    "__kernel void scalars(__global const i64 *xs, __global const i64 *ys, __global const f64 "
+    "*fs,\n"
     "                      __global i64 *out, i64 n_ops)\n"
     "{\n"
     "    const i64 i = get_global_id(0), x = xs[i], y = ys[i];\n"
     "    const f64 f = fs[i];\n"
     "    __global i64 *o = out + i * n_ops;\n" ALL(TEXT2, TEXT1, TEXTF) "}\n";
 
-static const char src_widths[] = "__kernel void widths(__global int *x, long n) { x[0] = (int)n; }\n";
+static const char src_widths[] =
+    "__kernel void widths(__global int *x, long n) { x[0] = (int)n; }\n";
 
 static bool narrow_widths(const rt_arg *args, const int64_t *groups, const int64_t *size)
 {
@@ -64,11 +75,33 @@ static bool narrow_widths(const rt_arg *args, const int64_t *groups, const int64
     return rt_count(args, 1) <= 10.0;
 }
 
-static const rt_kernel_def kernels[] = {{"tight", {src_tight, src_tight}, "t.sf:1:1", "", true, true, false, {NULL}, 0, false, 0, 0},
-                                        {"wrong", {src_wrong, src_wrong}, "t.sf:2:2", "", false, false, false, {NULL}, 0, false, 0, 0},
-                                        {"scalars", {src_scalars, src_scalars}, "t.sf:3:3", "", false, false, false, {NULL}, 0, false, 0, 0},
-                                        {"widths", {src_widths, src_widths}, "t.sf:4:4", "", false, false, false,
-                                         {narrow_widths, narrow_widths}, 0, false, 0, 0}};
+static const rt_kernel_def kernels[] = {
+    {"tight", {src_tight, src_tight}, "t.sf:1:1", "", true, true, false, {NULL}, 0, false, 0, 0},
+    {"wrong", {src_wrong, src_wrong}, "t.sf:2:2", "", false, false, false, {NULL}, 0, false, 0, 0},
+    {"scalars",
+     {src_scalars, src_scalars},
+     "t.sf:3:3",
+     "",
+     false,
+     false,
+     false,
+     {NULL},
+     0,
+     false,
+     0,
+     0},
+    {"widths",
+     {src_widths, src_widths},
+     "t.sf:4:4",
+     "",
+     false,
+     false,
+     false,
+     {narrow_widths, narrow_widths},
+     0,
+     false,
+     0,
+     0}};
 static const rt_param_def params[] = {{"main.t", "threshold(def, )", 0},
                                       {"main.g", "group_size", 0}};
 static const rt_site_def sites[] = {{"bad %ld %ld %ld %ld %ld %ld %ld %ld.", "t.sf:1:2", NULL}};
@@ -150,9 +183,8 @@ static void transpose_once(rt_ctx *ctx, Shape s, int64_t from, int64_t to, int e
         int64_t x = i / size, y = i / s.cols % s.rows, z = i % s.cols;
         memcpy(want + (to + x * size + z * s.rows + y) * elem, h + (from + i) * elem, (size_t)elem);
     }
-    bool ok =
-        rt_transpose(ctx, dst, to, src, from, s.batch, s.rows, s.cols, elem) == RT_OK &&
-        same_bytes(ctx, dst, want, (n + to + 1) * elem);
+    bool ok = rt_transpose(ctx, dst, to, src, from, s.batch, s.rows, s.cols, elem) == RT_OK &&
+              same_bytes(ctx, dst, want, (n + to + 1) * elem);
     char what[120];
     snprintf(what, sizeof what, "transpose %ld of %ldx%ld, %d bytes, from %ld to %ld, %s",
              (long)s.batch, (long)s.rows, (long)s.cols, elem, (long)from, (long)to, how);
@@ -167,10 +199,10 @@ static void transpose_once(rt_ctx *ctx, Shape s, int64_t from, int64_t to, int e
 static void test_transpose(rt_ctx *ctx, bool as_gpu)
 {
     static const Shape shapes[] = {
-        {1, 5, 7},    {3, 1, 9},     {2, 40, 50},   {1, 200, 33},  {5, 32, 64},   {1, 3, 900},
-        {1, 900, 3},  {7, 13, 12},   {0, 4, 4},     {2, 31, 65},   {100, 2, 2},   {1, 1025, 17},
-        {1, 0, 9},    {3, 64, 64},   {1, 63, 65},   {1, 65, 63},   {2, 128, 61},  {1, 300, 16},
-        {2, 16, 300}, {1, 16, 1024}, {2, 1024, 16}, {3, 257, 12},  {1, 12, 257},  {1, 4, 1000},
+        {1, 5, 7},    {3, 1, 9},     {2, 40, 50},   {1, 200, 33}, {5, 32, 64},  {1, 3, 900},
+        {1, 900, 3},  {7, 13, 12},   {0, 4, 4},     {2, 31, 65},  {100, 2, 2},  {1, 1025, 17},
+        {1, 0, 9},    {3, 64, 64},   {1, 63, 65},   {1, 65, 63},  {2, 128, 61}, {1, 300, 16},
+        {2, 16, 300}, {1, 16, 1024}, {2, 1024, 16}, {3, 257, 12}, {1, 12, 257}, {1, 4, 1000},
         {4, 1000, 4}, {1, 1, 1},     {2, 20, 512},  {1, 513, 18}};
     static const int64_t offsets[][2] = {{3, 1}, {8, 4}, {4, 2}, {1, 0}};
     const rt_target *target = ctx->target;
@@ -373,37 +405,45 @@ static void test_params(rt_ctx *ctx)
     check(rt_param(ctx, 0) == 32768, "back to the default");
 }
 
-/* What pays decides where launches are weighed and nobody has set a threshold; the threshold in the report
- * is one that amounts to the outcome. */
+/* What pays decides where launches are weighed and nobody has set a threshold; the threshold in the
+ * report is one that amounts to the outcome. */
 static void test_untuned(rt_ctx *ctx)
 {
     int64_t weighs = ctx->facts[RT_WEIGHS_LAUNCHES];
     rt_comparisons_clear(ctx);
     ctx->facts[RT_WEIGHS_LAUNCHES] = 1;
-    check(rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 1, false),
+    check(rt_suff_or_pays(ctx, 0, 8, 8, 1, true) &&
+              !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 1, false),
           "untuned: what pays");
     check(ctx->comparisons[0].threshold == 8 && ctx->comparisons[1].threshold == (1 << 20) + 1,
           "thresholds that amount to it");
-    check(rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 1, true) && ctx->comparisons[2].threshold == 32768 &&
-              !rt_suff_or_pays(ctx, 0, 8, 8, 1, false) && ctx->comparisons[3].threshold == 32768,
+    check(rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 1, true) &&
+              ctx->comparisons[2].threshold == 32768 && !rt_suff_or_pays(ctx, 0, 8, 8, 1, false) &&
+              ctx->comparisons[3].threshold == 32768,
           "the usual one where it says the same");
     check(!rt_suff_or_pays(ctx, 0, 0, 0, 1, true), "untuned: a version without work");
     rt_set_param(ctx, "main.t", 9);
-    check(!rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && rt_suff_or_pays(ctx, 0, 9, 9, 1, false), "tuned");
+    check(!rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && rt_suff_or_pays(ctx, 0, 9, 9, 1, false),
+          "tuned");
     rt_set_param(ctx, "main.t", 0);
     rt_set_param(ctx, "default_threshold", 9);
-    check(!rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && rt_suff_or_pays(ctx, 0, 9, 9, 1, false), "a general threshold");
+    check(!rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && rt_suff_or_pays(ctx, 0, 9, 9, 1, false),
+          "a general threshold");
     rt_set_param(ctx, "default_threshold", 0);
     ctx->facts[RT_WEIGHS_LAUNCHES] = 0;
-    check(!rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 1, false), "on CPUs");
-    check(!rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 0, false) && !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 0, true) &&
+    check(!rt_suff_or_pays(ctx, 0, 8, 8, 1, true) &&
+              rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 1, false),
+          "on CPUs");
+    check(!rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 0, false) &&
+              !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 0, true) &&
               !rt_suff_or_pays(ctx, 0, 8, 8, 0, true),
           "... of what spares nothing");
     ctx->facts[RT_WEIGHS_LAUNCHES] = weighs;
     rt_comparisons_clear(ctx);
 }
 
-/* The rows of facts.def: every name of a size sets it, none sets another or goes beyond the device. */
+/* The rows of facts.def: every name of a size sets it, none sets another or goes beyond
+ * the device. */
 static void test_facts(rt_ctx *ctx)
 {
 #define NAME_OF(id, name, option, ...) {RT_##id, "default_" name},
@@ -510,8 +550,9 @@ static void test_cache(const char *folder)
 /* Which device is taken: each of these is better than the next. */
 static void test_rank(void)
 {
-    static const rt_rank order[] = {{true, false, 100, 1000}, {true, false, 60, 1500}, {true, false, 80, 0},
-                                    {true, true, 8, 1},       {false, false, 64, 900}, {false, true, 256, 3000},
+    static const rt_rank order[] = {{true, false, 100, 1000}, {true, false, 60, 1500},
+                                    {true, false, 80, 0},     {true, true, 8, 1},
+                                    {false, false, 64, 900},  {false, true, 256, 3000},
                                     {false, true, 2, 3000},   {false, true, 2, 0}};
     for (int i = 0; i < 8; i++)
         for (int k = 0; k < 8; k++)

@@ -18,19 +18,21 @@ static void expect(const char *what, const char *prefix, long before, long want)
 enum { PLAIN, LOOKS, FAILS, HEAP, SIZED, SIZES, TILED };
 #define KERNEL(name, failure, may_fail)                                                            \
     {                                                                                              \
-        name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false,                                  \
-        {NULL}, 0, false, 0, 0                                                              \
+        name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false, {NULL}, 0, false, 0, 0           \
     }
 /* Built for the argument n. */
 #define SIZED_KERNEL(name)                                                                         \
     {                                                                                              \
-        name, {"", ""}, "t.sf:1:1", "", false, false, false,                                       \
-        {NULL}, 0, true, 1u << 1, 0                                                         \
+        name, {"", ""}, "t.sf:1:1", "", false, false, false, {NULL}, 0, true, 1u << 1, 0           \
     }
-static const rt_kernel_def kernels[] = {KERNEL("plain", false, false), KERNEL("looks", true, false),
-                                        KERNEL("fails", true, true), KERNEL("heap", true, false),
-                                        SIZED_KERNEL("sized"), SIZED_KERNEL("sizes"),
-                                        {.name = "tiled", .source = {"", ""}, .prov = "t.sf:1:1", .options = "", .private_words = 64}};
+static const rt_kernel_def kernels[] = {
+    KERNEL("plain", false, false),
+    KERNEL("looks", true, false),
+    KERNEL("fails", true, true),
+    KERNEL("heap", true, false),
+    SIZED_KERNEL("sized"),
+    SIZED_KERNEL("sizes"),
+    {.name = "tiled", .source = {"", ""}, .prov = "t.sf:1:1", .options = "", .private_words = 64}};
 static const rt_param_def params[] = {{"loop", "threshold(0, )", 1}};
 static const rt_program program = {
     .name = "t", .n_kernels = 7, .kernels = kernels, .n_params = 1, .params = params};
@@ -186,7 +188,8 @@ static void test_changing(rt_ctx *ctx, rt_mem *a)
 static void test_sized_fits(rt_ctx *ctx)
 {
     long builds = fake_calls("clBuildProgram");
-    bool ok = rt_fits(ctx, SIZED, 256, 1 << 10) && !rt_fits(ctx, SIZED, 256, 1 << 20) && !rt_fits(ctx, SIZED, 4096, 0);
+    bool ok = rt_fits(ctx, SIZED, 256, 1 << 10) && !rt_fits(ctx, SIZED, 256, 1 << 20) &&
+              !rt_fits(ctx, SIZED, 4096, 0);
     expect("fits", "clBuildProgram", builds, 0);
     failed += !ok;
 }
@@ -206,8 +209,8 @@ static void test_room(rt_ctx *ctx, int kernel, bool fits, const char *what)
     ctx->room = 0;
 }
 
-static void expect_groups(rt_ctx *ctx, const char *what, const rt_kernel *k, int64_t group, int64_t local,
-                          int64_t want)
+static void expect_groups(rt_ctx *ctx, const char *what, const rt_kernel *k, int64_t group,
+                          int64_t local, int64_t want)
 {
     int64_t got = rt_groups_at_once(ctx, k, group, local);
     passed += got == want;
@@ -336,7 +339,8 @@ static void test_profile(void)
     rt_ctx_free(ctx);
 }
 
-/* A loop whose launches are noted down: all but the first one cost the driver nothing until they run as one. */
+/* A loop whose launches are noted down: all but the first one cost the driver nothing until they
+ * run as one. */
 static void test_steps(rt_ctx *ctx, rt_mem *a, rt_mem *b)
 {
     enum { STEPS = 20 };
@@ -368,8 +372,8 @@ static void test_steps(rt_ctx *ctx, rt_mem *a, rt_mem *b)
     failed += rt_loop_end(ctx) != RT_OK;
 }
 
-/* Where steps run in groups that fill a compute unit, tiles in registers are launched for themselves, and groups that
- * are not whole warps. */
+/* Where steps run in groups that fill a compute unit, tiles in registers are launched for
+ * themselves, and groups that are not whole warps. */
 static void test_apart(rt_ctx *ctx, rt_mem *a)
 {
     enum { STEPS = 20 };
@@ -378,7 +382,9 @@ static void test_apart(rt_ctx *ctx, rt_mem *a)
         int kernel;
         int64_t group;
         bool in_one; /* even then */
-    } cases[] = {{"steps with tiles", TILED, 64, false}, {"of odd groups", PLAIN, 48, false}, {"of whole warps", PLAIN, 96, true}};
+    } cases[] = {{"steps with tiles", TILED, 64, false},
+                 {"of odd groups", PLAIN, 48, false},
+                 {"of whole warps", PLAIN, 96, true}};
     const rt_dev_info before = ctx->device;
     for (int i = 0; i < 6; i++) {
         bool full = i >= 3;
@@ -391,7 +397,8 @@ static void test_apart(rt_ctx *ctx, rt_mem *a)
         for (int k = 0; k < STEPS; k++)
             launch(ctx, cases[i % 3].kernel, g);
         failed += rt_loop_end(ctx) != RT_OK;
-        expect(cases[i % 3].what, "clEnqueueNDRangeKernel", launches, full && !cases[i % 3].in_one ? STEPS : 2);
+        expect(cases[i % 3].what, "clEnqueueNDRangeKernel", launches,
+               full && !cases[i % 3].in_one ? STEPS : 2);
     }
     ctx->device = before;
 }
@@ -425,7 +432,8 @@ static void test_order(rt_ctx *ctx, rt_mem *a, rt_mem *b)
         failed += rt_set_param(ctx, "loop", (int64_t)1 << 40) != RT_OK;
         launch(ctx, PLAIN, (Given){a, 64, 64, 1.0f, 16});
         rt_loop_begin(ctx, 0);
-        launch(ctx, PLAIN, (Given){a, 64, 64, 1.0f, 16}); /* is not noted: nobody knows the loop yet */
+        launch(ctx, PLAIN,
+               (Given){a, 64, 64, 1.0f, 16}); /* is not noted: nobody knows the loop yet */
         for (int i = 0; i < N; i++)
             launch(ctx, steps[i].kernel,
                    (Given){steps[i].at_block ? b : a, steps[i].small ? 64 : 1024, 64, 1.0f, 16});

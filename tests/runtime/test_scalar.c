@@ -51,31 +51,48 @@ static void test_conversions(void)
     CHECK(mf_f64_to_u64(1e30) == UINT64_MAX && mf_f32_to_i64(-1e30f) == INT64_MIN);
 }
 
-/* Sizes stop at the ends instead of wrapping around; a product with 0 is 0, whatever came before. */
+/* Sizes stop at the ends instead of wrapping around; a product with 0 is 0, whatever
+ * came before. */
 static void test_sizes(void)
 {
-    const mf_i64 some[] = {0, 1, -1, 2, -3, 255, INT64_C(1) << 31, INT64_C(1) << 32, -(INT64_C(1) << 32),
-                           (INT64_C(1) << 48) - 1, INT64_C(1) << 62, INT64_MAX / 3, INT64_MAX, INT64_MIN};
+    const mf_i64 some[] = {0,
+                           1,
+                           -1,
+                           2,
+                           -3,
+                           255,
+                           INT64_C(1) << 31,
+                           INT64_C(1) << 32,
+                           -(INT64_C(1) << 32),
+                           (INT64_C(1) << 48) - 1,
+                           INT64_C(1) << 62,
+                           INT64_MAX / 3,
+                           INT64_MAX,
+                           INT64_MIN};
     const int n = sizeof some / sizeof *some;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             mf_i64 x = some[i], y = some[j], r;
             mf_i64 end = (x < 0) != (y < 0) ? INT64_MIN : INT64_MAX;
             CHECK(mf_size_mul(x, y) == (__builtin_mul_overflow(x, y, &r) ? end : r));
-            CHECK(mf_size_add(x, y) == (__builtin_add_overflow(x, y, &r) ? x < 0 ? INT64_MIN : INT64_MAX : r));
-            CHECK(mf_size_sub(x, y) == (__builtin_sub_overflow(x, y, &r) ? x < 0 ? INT64_MIN : INT64_MAX : r));
+            CHECK(mf_size_add(x, y) ==
+                  (__builtin_add_overflow(x, y, &r) ? x < 0 ? INT64_MIN : INT64_MAX : r));
+            CHECK(mf_size_sub(x, y) ==
+                  (__builtin_sub_overflow(x, y, &r) ? x < 0 ? INT64_MIN : INT64_MAX : r));
         }
     CHECK(mf_size_mul(mf_size_mul(INT64_MAX, INT64_MAX), 0) == 0);
     CHECK(mf_size_ceildiv(INT64_MAX, 256) == INT64_MAX / 256 + 1 && mf_size_ceildiv(0, 7) == 0 &&
           mf_size_ceildiv(7, 7) == 1);
     CHECK(mf_slice_end(3, 4, 2) == 11 && mf_slice_end(INT64_MAX - 5, 3, 4) == INT64_MAX);
-    CHECK(mf_slice_end(INT64_MAX, 1, 1) == INT64_MIN && mf_slice_end(5, 6, -1) == -1); /* j of i:j */
+    CHECK(mf_slice_end(INT64_MAX, 1, 1) == INT64_MIN &&
+          mf_slice_end(5, 6, -1) == -1); /* j of i:j */
 }
 
 /* Parallelism counts in full if it fills a device or is all there is; never more, never nothing. */
 static void test_parallelism(void)
 {
-    CHECK(mf_par_in_effect(32768, INT64_MAX) == 32768 && mf_par_in_effect(1 << 20, 1 << 30) == 1 << 20);
+    CHECK(mf_par_in_effect(32768, INT64_MAX) == 32768 &&
+          mf_par_in_effect(1 << 20, 1 << 30) == 1 << 20);
     CHECK(mf_par_in_effect(7, 7) == 7 && mf_par_in_effect(7, 0) == 7);
     CHECK(mf_par_in_effect(0, 0) == 0 && mf_par_in_effect(0, 1000) == 0);
     CHECK(mf_par_in_effect(1000, 1000 * 65) == 500); /* 64 steps more: half */
@@ -88,23 +105,28 @@ static void test_parallelism(void)
     CHECK(before == 1);
 }
 
-/* What untuned programs of bench/ choose: launches spared, steps and elements of e_middle for the sizes of
- * data sets (bench/results/decisions.md has the table), and the edges. */
+/* What untuned programs of bench/ choose: launches spared, steps and elements of e_middle for the
+ * sizes of data sets (bench/results/decisions.md has the table), and the edges. */
 static void test_pays(void)
 {
-    CHECK(mf_pays(4, 15, 1 * 3201) && mf_pays(4, 15, 64 * 3201)); /* NW: a block, a diagonal of D1 */
+    CHECK(mf_pays(4, 15, 1 * 3201) &&
+          mf_pays(4, 15, 64 * 3201)); /* NW: a block, a diagonal of D1 */
     CHECK(mf_pays(5, 24, 1 * 6144) && mf_pays(5, 24, 64 * 6144)); /* LUD: the border of a step */
-    CHECK(mf_pays(1, 33, 32 * 1056) && mf_pays(1, 257, 2016 * 64544)); /* ... the interior: D2's last and first */
+    CHECK(mf_pays(1, 33, 32 * 1056) &&
+          mf_pays(1, 257, 2016 * 64544)); /* ... the interior: D2's last and first */
     CHECK(!mf_pays(2, 1618, 17616000) && !mf_pays(3, 379, 1835000)); /* OptionPricing D2 */
-    CHECK(mf_pays(2, 103, 863880) && !mf_pays(2, 809, 8084000));     /* Heston: 1062, 10000 quotes */
-    CHECK(!mf_pays(4, 4495, 1149580) && mf_pays(4, 5, 1310720));      /* SRAD: one image, many */
-    CHECK(!mf_pays(2, 10023, 3 * 855280) && mf_pays(2, 3, 4096 * 384));      /* NN */
+    CHECK(mf_pays(2, 103, 863880) && !mf_pays(2, 809, 8084000)); /* Heston: 1062, 10000 quotes */
+    CHECK(!mf_pays(4, 4495, 1149580) && mf_pays(4, 5, 1310720)); /* SRAD: one image, many */
+    CHECK(!mf_pays(2, 10023, 3 * 855280) && mf_pays(2, 3, 4096 * 384)); /* NN */
     CHECK(mf_pays(14, 283, 215220224) && !mf_pays(2, 4113, 9441280)); /* BFAST: D1's V1, D2's V3 */
-    /* Rows alone (cost_of_top, cost_of_middle): sums of 2, 4 and 5 f32; scans of 255 and 256 elements, in 127 and 128 rows. */
-    CHECK(mf_pays(0, 2, 4 * 32768) && mf_pays(0, 4, 4 * 32768) && !mf_pays(0, 5, 4 * 32768) && !mf_pays(0, 1, 0));
+    /* Rows alone (cost_of_top, cost_of_middle): sums of 2, 4 and 5 f32; scans of 255 and 256
+     * elements, in 127 and 128 rows. */
+    CHECK(mf_pays(0, 2, 4 * 32768) && mf_pays(0, 4, 4 * 32768) && !mf_pays(0, 5, 4 * 32768) &&
+          !mf_pays(0, 1, 0));
     CHECK(!mf_pays(0, 256, 255 * 32768) && mf_pays(0, 256, 256 * 32768));
     CHECK(!mf_pays(0, 256, 2 * 127 * 32768) && mf_pays(0, 256, 2 * 128 * 32768));
-    CHECK(mf_pays(1, 64, 0) && !mf_pays(1, 65, 0) && mf_pays(1, 65, 32768) && !mf_pays(1, 65, 32767));
+    CHECK(mf_pays(1, 64, 0) && !mf_pays(1, 65, 0) && mf_pays(1, 65, 32768) &&
+          !mf_pays(1, 65, 32767));
     CHECK(mf_pays(3, 0, 0) && mf_pays(1, 1, INT64_MAX) && !mf_pays(1, INT64_MAX, INT64_MAX));
 }
 
@@ -130,9 +152,12 @@ static void test_straight(void)
         worst_log = fmax(worst_log, units_off(mf_straight_log(x), log(x)));
     }
     CHECK(worst_exp < 1 && worst_log < 1);
-    CHECK(mf_straight_exp(0) == 1 && mf_straight_exp(INFINITY) == INFINITY && mf_straight_exp(-INFINITY) == 0);
-    CHECK(mf_straight_exp(89) == INFINITY && mf_straight_exp(-104) == 0 && mf_straight_exp(-100) > 0);
-    CHECK(mf_straight_log(1) == 0 && mf_straight_log(INFINITY) == INFINITY && isnan(mf_straight_log(-1)));
+    CHECK(mf_straight_exp(0) == 1 && mf_straight_exp(INFINITY) == INFINITY &&
+          mf_straight_exp(-INFINITY) == 0);
+    CHECK(mf_straight_exp(89) == INFINITY && mf_straight_exp(-104) == 0 &&
+          mf_straight_exp(-100) > 0);
+    CHECK(mf_straight_log(1) == 0 && mf_straight_log(INFINITY) == INFINITY &&
+          isnan(mf_straight_log(-1)));
     CHECK(mf_straight_log(0) == -INFINITY && mf_straight_log(-0.0f) == -INFINITY);
     CHECK(isnan(mf_straight_exp(NAN)) && isnan(mf_straight_log(NAN)));
 }

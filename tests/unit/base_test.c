@@ -37,12 +37,19 @@ static void makes(void (*write)(Out *o, const char *s), const char *in, const ch
 static void test_text(void)
 {
     makes(as_c_string, "a\"b\\c", "\"a\\\"b\\\\c\"");
-    makes(as_c_string, "?" "?/\n\001" "7\x7f", "\"?\\?/\\n\\0017\\177\"");
+    makes(as_c_string,
+          "?"
+          "?/\n\001"
+          "7\x7f",
+          "\"?\\?/\\n\\0017\\177\"");
     makes(as_c_string, "\xc3\xbc", "\"\\303\\274\"");
     makes(as_c_comment, "a */ b", "/* a *\\x2f b */");
     makes(as_c_comment, "*/*/\n", "/* *\\x2f*\\x2f\\x0a */");
     makes(out_quoted, "\xc3\xbc\t\"", "\"\xc3\xbc\\t\\\"\"");
-    makes(out_quoted, "\xff" "a\xc3", "\"\\ufffda\\ufffd\"");
+    makes(out_quoted,
+          "\xff"
+          "a\xc3",
+          "\"\\ufffda\\ufffd\"");
     makes(out_quoted, "\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""); /* half a surrogate */
     Out o = {0};
     out_c_string(&o, "a\0b", 3);
@@ -67,7 +74,8 @@ static void test_identifiers(void)
             for (int i = 0, rest = k; i < length; i++, rest /= N)
                 name[i] = alphabet[rest % N];
             const char *id = c_ident(name);
-            wrong += strlen(id) > 56 || strspn(id, "abcdefghijklmnopqrstuvwxyz_0123456789") != strlen(id) ||
+            wrong += strlen(id) > 56 ||
+                     strspn(id, "abcdefghijklmnopqrstuvwxyz_0123456789") != strlen(id) ||
                      id[0] == '_' || (id[0] >= '0' && id[0] <= '9');
             vec_push(a, &seen, id);
         }

@@ -241,8 +241,7 @@ static void check_shape(Test *t, const char *line)
     }
 }
 
-/* --- Other expectations
- * ------------------------------------------------------------------------------ */
+/* --- Other expectations --- */
 
 static void check_path(Test *t, const char *line)
 {
@@ -311,8 +310,7 @@ static void check_explain(Test *t, bool bless)
     free(got);
 }
 
-/* --- Tests
- * --------------------------------------------------------------------------------------------- */
+/* --- Tests --- */
 
 static const char *directive(const char *text, const char *name)
 {

@@ -92,9 +92,10 @@ static void test_entries(Arena *a)
 /* Comments `-- |` belong to the definition below them, and to no other one. */
 static void test_docs(Arena *a)
 {
-    static const char text[] = "-- | Of f.\ndef f = 1 -- | of nothing\ndef g = 2\n"
-                               "-- | Of t,\n-- in two lines.\ntype t = i32\n-- | Of h.\n#[noinline]\nentry h = 3\n"
-                               "-- | Lost.\ndef wrong = =\ndef last = 4\n";
+    static const char text[] =
+        "-- | Of f.\ndef f = 1 -- | of nothing\ndef g = 2\n"
+        "-- | Of t,\n-- in two lines.\ntype t = i32\n-- | Of h.\n#[noinline]\nentry h = 3\n"
+        "-- | Lost.\ndef wrong = =\ndef last = 4\n";
     static const char *const want[] = {"Of f.", NULL, "Of t,\nin two lines.", "Of h.", NULL};
     const Ast *ast = fe_parse(a, "docs.sf", text, sizeof text - 1);
     CHECK(ast->main->decls.n == 5);

@@ -1,6 +1,6 @@
 /* The size that work-groups get, by what they do. */
-#include "kernels/level0/groupcost.h"
 #include "common/policy.h"
+#include "kernels/level0/groupcost.h"
 #include "tests/unit/check.h"
 
 static Ctx cx;

@@ -1,9 +1,9 @@
 /* Runs IR programs by the interpreter and compares.
  *
- *     interp_test                     the files of tests/unit, and of tests/pass/fuse, joined and renest, after the pass too
- *     interp_test FILE.ir...
- *     interp_test --fuse FILE.ir...   before and after pass_fuse, which must make no difference
- *     interp_test --print FILE.ir     prints the program after pass_fuse
+ *     interp_test                     the files of tests/unit, and of tests/pass/fuse, joined and
+ * renest, after the pass too interp_test FILE.ir... interp_test --fuse FILE.ir...   before and
+ * after pass_fuse, which must make no difference interp_test --print FILE.ir     prints the program
+ * after pass_fuse
  *
  * The files say what they expect in comments at the start of a line:
  *
@@ -14,8 +14,8 @@
  *   -- log NAME PAR OUTCOME           the comparisons made by the test above, in order
  *   -- set NAME=VALUE                 a threshold for the tests below
  *   -- set fits=0                     from here on no work-group version fits (1: all do) */
-#include "interp/interp.h"
 #include "interp/code.h"
+#include "interp/interp.h"
 #include "tests/unit/check.h"
 
 #include <glob.h>
@@ -127,7 +127,8 @@ static void compare(Test *t, const InterpResult *r, const char *want, double tol
 
 /* --- Directives ----------------------------------------------------------------------------- */
 
-/* "L:C: TEXT" of "Error: TEXT" and a line "FILE:L:C:"; without a place the text, or its second line. */
+/* "L:C: TEXT" of "Error: TEXT" and a line "FILE:L:C:"; without a place the text, or its second
+ * line. */
 static void told(const InterpResult *r, char *to, size_t n)
 {
     const char *msg = r->message ? r->message : "no error";

@@ -106,8 +106,7 @@ static void constants(void)
     }
 }
 
-/* --- Wrong programs
- * -------------------------------------------------------------------------------- */
+/* --- Wrong programs --- */
 
 /* Reads the text; what is reported must contain `want`. */
 static void rejected(const char *text, const char *want)
@@ -228,8 +227,7 @@ static void consumption_errors(void)
                              " let q: [n]f32 = update p[i] = 1.0f32 in q } in a")) != NULL);
 }
 
-/* --- Functions
- * --------------------------------------------------------------------------------------- */
+/* --- Functions --- */
 
 static void walking(void)
 {
@@ -312,7 +310,8 @@ static bool trait(int k, unsigned traits)
     return (form_info[k].traits & traits) != 0;
 }
 
-/* What one trait implies of the others, and that forms of one member differ by word or operation. */
+/* What one trait implies of the others, and that forms of one member differ by word
+ * or operation. */
 static void form_traits(void)
 {
     for (int k = 0; k < N_FORMS; k++) {

@@ -4,8 +4,8 @@
 #include "check.h"
 
 #include "host/host.h"
-#include "kir/text/text.h"
 #include "kir/facts/verify.h"
+#include "kir/text/text.h"
 #include "kir_tidy.h"
 #include "pipeline/passes.h"
 
@@ -194,8 +194,7 @@ static void check_programs(const char *const *files, int n, int every)
         finish();
 }
 
-/* --- The questions, on kernels that have what they look for
- * --------------------------------------- */
+/* --- The questions, on kernels that have what they look for --- */
 
 typedef const KStm *Question(Arena *a, const KFun *f);
 

@@ -1,9 +1,10 @@
 /* One work-group of a kernel, run as data: what the passes of kir/ must not change.
  *
- * Work-items take turns after each statement, in an order drawn from a seed, and stop at barriers, of the group or of its lead.
- * Found and told in `error`: accesses out of bounds, work-items at different barriers, races (two
- * work-items at one byte, one of them writing, with no barrier between them that orders the space),
- * and two that write what each writes alone (own_writes). Indices must fit in index_bits. */
+ * Work-items take turns after each statement, in an order drawn from a seed, and stop at barriers,
+ * of the group or of its lead. Found and told in `error`: accesses out of bounds, work-items at
+ * different barriers, races (two work-items at one byte, one of them writing, with no barrier
+ * between them that orders the space), and two that write what each writes alone (own_writes).
+ * Indices must fit in index_bits. */
 #ifndef TESTS_UNIT_KIR_EVAL_H
 #define TESTS_UNIT_KIR_EVAL_H
 
@@ -310,11 +311,13 @@ static inline void ev_access(Ev *ev, const KStm *s)
 {
     int64_t i = ev_scalar(ev, s->x[0]).i;
     PrimType t = s->buf->elem;
-    bool load = s->kind == KST_LOAD || s->kind == KST_PEEK, atomic = s->kind == KST_ATOMIC || s->kind == KST_CAS;
+    bool load = s->kind == KST_LOAD || s->kind == KST_PEEK,
+         atomic = s->kind == KST_ATOMIC || s->kind == KST_CAS;
     bool arrive = s->kind == KST_ARRIVE;
     EvCell x = load || arrive ? (EvCell){0} : ev_exp(ev, s->x[1]), old = {0};
     int lanes = load || arrive ? s->var->type.lanes : s->x[1]->type.lanes;
-    unsigned char *p = ev_place(ev, s->buf, i, lanes, !load, atomic || arrive || s->kind == KST_RACE);
+    unsigned char *p =
+        ev_place(ev, s->buf, i, lanes, !load, atomic || arrive || s->kind == KST_RACE);
     if (!p)
         return;
     for (int k = 0; k < lanes; k++)

@@ -1,5 +1,5 @@
-/* Conditions of launches (kir/facts/limits.h): they imply what was asked for, on random expressions and
- * numbers, and hold where there is plenty of room. */
+/* Conditions of launches (kir/facts/limits.h): they imply what was asked for, on random expressions
+ * and numbers, and hold where there is plenty of room. */
 #include "check.h"
 
 #include "kir/facts/limits.h"

@@ -1,8 +1,8 @@
 /* The passes over kernels: what they must keep, on random kernels, and what they must reach. */
 #include "check.h"
 
-#include "kir/passes/passes.h"
 #include "kir/facts/verify.h"
+#include "kir/passes/passes.h"
 #include "kir/walk.h"
 #include "kir_random.h"
 
@@ -174,7 +174,8 @@ static void mirror(KBuild *b, KBuf *from, KBuf *to, int64_t n)
     Arena *a = b->arena;
     kb_meet(b, 1u << KS_LOCAL);
     const KExp *j = kb_for(b, "j", kx_id(a, KID_LOCAL), kx_int(a, n), kx_id(a, KID_GROUP_SIZE));
-    const KExp *x = kb_load(b, "x", from, kx_sub(a, kx_int(a, n - 1), j)), *y = kb_load(b, "y", from, j);
+    const KExp *x = kb_load(b, "x", from, kx_sub(a, kx_int(a, n - 1), j)),
+               *y = kb_load(b, "y", from, j);
     kb_store(b, to, j, kx_prim2(a, OP_SUB, kx_prim2(a, OP_MUL, x, kx_int(a, 3)), y));
     kb_end(b);
 }
@@ -193,7 +194,8 @@ static KFun *waves(Arena *a, int64_t n)
     KBuf *out = param(b, "out"), *local = local_param(b, "local"), *next = local_param(b, "next");
     out->elem = T_I64;
     b->fun->name = "waves";
-    const KExp *lid = kx_id(a, KID_LOCAL), *other = kx_sub(a, kx_sub(a, kx_id(a, KID_GROUP_SIZE), lid), kx_int(a, 1));
+    const KExp *lid = kx_id(a, KID_LOCAL),
+               *other = kx_sub(a, kx_sub(a, kx_id(a, KID_GROUP_SIZE), lid), kx_int(a, 1));
     kb_store(b, local, other, kx_prim2(a, OP_ADD, lid, kx_int(a, 7)));
     kb_for(b, "wave", kx_int(a, 0), kx_int(a, 5), kx_int(a, 1));
     mirror(b, local, next, n);

@@ -1,7 +1,7 @@
 /* Kernel IR: the builder and what folds, walking, rewriting, copying, keys. */
+#include "kir/facts/verify.h"
 #include "kir/hash.h"
 #include "kir/text/text.h"
-#include "kir/facts/verify.h"
 #include "kir/walk.h"
 #include "tests/unit/check.h"
 

@@ -39,8 +39,9 @@ static inline bool td_is_lead(const KExp *x)
 }
 
 /* idle: on some way here there was no access since a barrier. Loops turn at least once; of a choice
- * without barriers the side with an access is taken, by some work-item at least, and any group has a lead. Barriers of
- * that are not looked at: one that a later turn needs may stand behind one of the group in the first. */
+ * without barriers the side with an access is taken, by some work-item at least, and any group has
+ * a lead. Barriers of that are not looked at: one that a later turn needs may stand behind one of
+ * the group in the first. */
 static inline bool td_idle(Idle *d, const KBlock *b, bool idle)
 {
     for (int i = 0; i < b->n; i++) {

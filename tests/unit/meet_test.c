@@ -1,5 +1,5 @@
-/* The barrier over the grid of runtime/kernels/prelude.cl, compiled as C: threads of this machine are the
- * groups. On devices that run one group after the other only one group can be tried. */
+/* The barrier over the grid of runtime/kernels/prelude.cl, compiled as C: threads of this machine
+ * are the groups. On devices that run one group after the other only one group can be tried. */
 #include "tests/unit/check.h"
 
 #include <limits.h>
@@ -39,12 +39,20 @@ static size_t get_local_id(int dim)
 
 static uint as_uint(float x)
 {
-    return (union { float f; uint u; }){.f = x}.u;
+    return (union {
+               float f;
+               uint u;
+           }){.f = x}
+        .u;
 }
 
 static float as_float(uint x)
 {
-    return (union { uint u; float f; }){.u = x}.f;
+    return (union {
+               uint u;
+               float f;
+           }){.u = x}
+        .f;
 }
 
 /* Who looks lets others run: there may be more threads than processors. */

@@ -1,6 +1,6 @@
-/* The tuner's search on simulated programs: exactly n x d runs when sizes do not vary, logarithmic cost when
- * they do; the optimum, which is found otherwise here, within what counts as equal; what noise, cut runs and
- * data sets left out change of that. */
+/* The tuner's search on simulated programs: exactly n x d runs when sizes do not vary, logarithmic
+ * cost when they do; the optimum, which is found otherwise here, within what counts as equal; what
+ * noise, cut runs and data sets left out change of that. */
 #include "autotune/search/search.h"
 #include "tests/unit/check.h"
 
@@ -10,15 +10,17 @@
 
 enum { MAX_NODES = 30, MAX_DATA = 10, MAX_PARS = 64, MAX_PATHS = 512 };
 
-/* A program: the forest, for each data set and threshold the degrees of parallelism that it is compared
- * with (one each time it is executed), what it decides untuned, and the cost of executing a version once. */
+/* A program: the forest, for each data set and threshold the degrees of parallelism that it is
+ * compared with (one each time it is executed), what it decides untuned, and the cost of executing
+ * a version once. */
 typedef struct {
     Forest f;
     int n_data;
     int64_t pars[MAX_DATA][MAX_NODES][MAX_PARS];
     int n_pars[MAX_DATA][MAX_NODES];
     bool untuned[MAX_DATA][MAX_NODES][MAX_PARS];
-    /* Seconds of the guarded version for each par, and of what runs when the comparison is false. */
+    /* Seconds of the guarded version for each par, and of what runs when the comparison
+     * is false. */
     double on[MAX_DATA][MAX_NODES][MAX_PARS], off[MAX_DATA][MAX_NODES];
 } Program;
 
@@ -26,10 +28,10 @@ typedef struct {
 typedef struct {
     Arena *a;
     const Program *p;
-    double noise;   /* standard deviation of a time, relative */
-    double cut;     /* runs that take so many times longer than their rival are cut; 0: none */
-    bool tells;     /* runs tell their parts */
-    double beside;  /* what it costs that node 1's version runs beside node 0's */
+    double noise;  /* standard deviation of a time, relative */
+    double cut;    /* runs that take so many times longer than their rival are cut; 0: none */
+    bool tells;    /* runs tell their parts */
+    double beside; /* what it costs that node 1's version runs beside node 0's */
     int runs, cuts;
     uint64_t paths[MAX_DATA][MAX_PATHS]; /* hashes of what was executed */
     int n_paths[MAX_DATA];
@@ -56,8 +58,8 @@ static bool outcome_of(const Program *p, int d, int i, int k, int64_t set)
 }
 
 /* Executes the comparisons under a parent and outcome; their time. */
-static double execute(Arena *a, const Program *p, int d, const int64_t *set, int parent, bool outcome,
-                      Compareds *log)
+static double execute(Arena *a, const Program *p, int d, const int64_t *set, int parent,
+                      bool outcome, Compareds *log)
 {
     double t = 0;
     for (int i = 0; i < p->f.nodes.n; i++) {
@@ -103,9 +105,10 @@ static void measured(double t, double deviation, Sample *out)
     out->noise = 1.57 * (times[3 * RUNS / 4] - times[RUNS / 4]) / sqrt(RUNS) / out->seconds;
 }
 
-/* The parts of a run that breaks off after so many seconds: what is executed is what has a share in the loop around
- * it, as execute has it. */
-static void tell_parts(Env *e, int d, const int64_t *set, int parent, bool outcome, double share, double *left, Sample *out)
+/* The parts of a run that breaks off after so many seconds: what is executed is what has a share in
+ * the loop around it, as execute has it. */
+static void tell_parts(Env *e, int d, const int64_t *set, int parent, bool outcome, double share,
+                       double *left, Sample *out)
 {
     const Program *p = e->p;
     for (int i = 0; i < p->f.nodes.n; i++) {
@@ -142,7 +145,9 @@ static void note_path(Env *e, int d, const Compareds *log)
 {
     uint64_t h = 14695981039346656037u;
     for (int i = 0; i < log->n; i++)
-        h = (h ^ (uint64_t)(2 * log->at[i].node + log->at[i].held) ^ (uint64_t)log->at[i].par << 8) * 1099511628211u;
+        h = (h ^ (uint64_t)(2 * log->at[i].node + log->at[i].held) ^
+             (uint64_t)log->at[i].par << 8) *
+            1099511628211u;
     for (int i = 0; i < e->n_paths[d]; i++)
         e->repeated |= e->paths[d][i] == h;
     if (e->n_paths[d] < MAX_PATHS)
@@ -156,7 +161,8 @@ static bool run(void *env, int d, const int64_t *settings, double rival, double 
     e->runs++;
     *out = (Sample){0};
     out->seconds = execute(e->a, e->p, d, settings, -1, false, &out->compared);
-    if (e->beside > 0 && outcome_of(e->p, d, 0, 0, settings[0]) && outcome_of(e->p, d, 1, 0, settings[1]))
+    if (e->beside > 0 && outcome_of(e->p, d, 0, 0, settings[0]) &&
+        outcome_of(e->p, d, 1, 0, settings[1]))
         out->seconds += e->beside;
     note_path(e, d, &out->compared);
     if (e->cut > 0 && out->seconds > e->cut * rival) {
@@ -179,7 +185,7 @@ static SearchResult search(Arena *a, Env *e)
     return search_monotone(a, &e->p->f, e->p->n_data, &options, run, e);
 }
 
-/* --- The optimum, found otherwise --------------------------------------------------------------------------- */
+/* --- The optimum, found otherwise --- */
 
 /* For all data sets of a mask together, each second of them with its weight: sizes do not vary. */
 static double memo[MAX_NODES][1 << MAX_DATA];
@@ -243,9 +249,10 @@ static double least_regret(const Program *p, double *own)
     return fmin(regret_of(p, own, unset), optimum(p, w, (1 << p->n_data) - 1));
 }
 
-/* --- Random programs ---------------------------------------------------------------------------------------- */
+/* --- Random programs --- */
 
-/* Monotone: a version pays above a bound, the same one for every data set; else it pays anywhere. */
+/* Monotone: a version pays above a bound, the same one for every data set; else it
+ * pays anywhere. */
 static void random_program(Arena *a, Program *p, int nodes, int data, bool monotone)
 {
     p->f = (Forest){0};
@@ -275,13 +282,15 @@ static void test_monotone(void)
     for (int round = 0; round < PROGRAMS; round++) {
         Arena *a = arena_new();
         static Program p;
-        int nodes = 1 + rand() % (round % 10 ? 8 : MAX_NODES), data = 1 + rand() % (round % 10 ? 5 : MAX_DATA);
+        int nodes = 1 + rand() % (round % 10 ? 8 : MAX_NODES),
+            data = 1 + rand() % (round % 10 ? 5 : MAX_DATA);
         random_program(a, &p, nodes, data, round % 4);
         Env env = {.a = a, .p = &p};
         SearchResult r = search(a, &env);
         double own[MAX_DATA], least = least_regret(&p, own), got = regret_of(&p, own, r.settings);
         CHECK(r.complete && !env.repeated);
-        CHECK_INT(r.runs, (nodes + 1) * data); /* n versions x d data sets, the untuned one among them */
+        CHECK_INT(r.runs,
+                  (nodes + 1) * data); /* n versions x d data sets, the untuned one among them */
         CHECK_INT(env.runs, r.runs);
         for (int d = 0; d < data; d++) {
             CHECK(fabs(r.datasets[d].best / own[d] - 1) < 1e-9);
@@ -303,8 +312,9 @@ static void test_monotone(void)
     CHECK(excess / PROGRAMS < 0.001);
 }
 
-/* Nests beside each other are tried side by side: as good, in no more runs than there are versions and in less
- * where there are such nests. Where runs are cut that lose by far, one more may be needed, rarely. */
+/* Nests beside each other are tried side by side: as good, in no more runs than there are versions
+ * and in less where there are such nests. Where runs are cut that lose by far, one more may be
+ * needed, rarely. */
 static void test_parts(void)
 {
     enum { PROGRAMS = 1200 };
@@ -349,8 +359,9 @@ static void random_nests(Arena *a, Program *p, int data)
     }
 }
 
-/* Its nine versions take six or seven runs: of the whole two, of the three nests three, and what is best in each of
- * them together. With noise, times that are near are measured again, less often where nests are told apart. */
+/* Its nine versions take six or seven runs: of the whole two, of the three nests three, and what is
+ * best in each of them together. With noise, times that are near are measured again, less often
+ * where nests are told apart. */
 static void test_nests(void)
 {
     enum { PROGRAMS = 300 };
@@ -361,7 +372,8 @@ static void test_nests(void)
         int tells = round % 2;
         srand(round / 2); /* the same with and without parts */
         random_nests(a, &p, 1);
-        Env exact = {.a = a, .p = &p, .tells = true}, env = {.a = a, .p = &p, .tells = tells, .noise = 0.03};
+        Env exact = {.a = a, .p = &p, .tells = true},
+            env = {.a = a, .p = &p, .tells = tells, .noise = 0.03};
         CHECK(search(a, &exact).runs <= 7);
         SearchResult r = search(a, &env);
         double own[MAX_DATA], least = least_regret(&p, own);
@@ -374,7 +386,8 @@ static void test_nests(void)
     CHECK(runs[0] > 2 * runs[1]);
 }
 
-/* A version of one nest makes one of the other slower: what the parts told of both is not believed. */
+/* A version of one nest makes one of the other slower: what the parts told of both is
+ * not believed. */
 static void test_beside(void)
 {
     for (int round = 0; round < 16; round++) {
@@ -419,7 +432,8 @@ static void test_exhaustive(void)
         double own[MAX_DATA], least = least_regret(&p, own), got = regret_of(&p, own, r.settings);
         CHECK(r.complete && count_told >= 1);
         for (int d = 0; d < p.n_data; d++)
-            CHECK(fabs(r.datasets[d].best / fmin(own[d], r.datasets[d].untuned.seconds) - 1) < 1e-9);
+            CHECK(fabs(r.datasets[d].best / fmin(own[d], r.datasets[d].untuned.seconds) - 1) <
+                  1e-9);
         CHECK(got <= least * 1.02);
         if (!m.distrusted)
             CHECK(regret_of(&p, own, m.settings) <= got * 1.02);
@@ -450,8 +464,8 @@ static void test_stochastic(void)
     CHECK(near >= PROGRAMS * 3 / 4 * 9 / 10);
 }
 
-/* LocVolCalib's forests: the thesis' (four versions, or two nests of three each), and ours, in which there are
- * two versions of all of it, or three nests of three versions each. */
+/* LocVolCalib's forests: the thesis' (four versions, or two nests of three each), and ours, in
+ * which there are two versions of all of it, or three nests of three versions each. */
 static void test_count(void)
 {
     static const int thesis[] = {-1, 0, 1, 2, 3, 4, 3, 6};
@@ -487,7 +501,8 @@ static void test_noise(void)
     for (int round = 0; round < PROGRAMS; round++) {
         Arena *a = arena_new();
         static Program p;
-        random_program(a, &p, 1 + rand() % (round % 10 ? 8 : MAX_NODES), 1 + rand() % MAX_DATA, true);
+        random_program(a, &p, 1 + rand() % (round % 10 ? 8 : MAX_NODES), 1 + rand() % MAX_DATA,
+                       true);
         Env env = {.a = a, .p = &p, .noise = 0.03, .tells = round % 2};
         SearchResult r = search(a, &env);
         double own[MAX_DATA], least = least_regret(&p, own);
@@ -497,8 +512,10 @@ static void test_noise(void)
     CHECK(near >= PROGRAMS * 99 / 100);
 }
 
-/* Something else ran beside the first run of the better version, so that it took 1.1 instead of 1. */
-static bool run_disturbed(void *env, int d, const int64_t *settings, double rival, double parts, Sample *out)
+/* Something else ran beside the first run of the better version, so that it took 1.1 instead
+ * of 1. */
+static bool run_disturbed(void *env, int d, const int64_t *settings, double rival, double parts,
+                          Sample *out)
 {
     Env *e = env;
     (void)rival, (void)parts;
@@ -524,15 +541,16 @@ static void test_disturbed(void)
         p.off[0][0] = 1.05;
         Env env = {.a = a, .p = &p};
         SearchOptions o = {0};
-        SearchResult r = (exhaustive ? search_exhaustive : search_monotone)(a, &p.f, 1, &o, run_disturbed, &env);
+        SearchResult r =
+            (exhaustive ? search_exhaustive : search_monotone)(a, &p.f, 1, &o, run_disturbed, &env);
         CHECK(r.settings[0] > 0 && r.settings[0] <= 100);
         CHECK(r.datasets[0].best == 1);
         arena_free(a);
     }
 }
 
-/* What lost by far is cut, which spoils nothing: each data set's own best is found all the same, and of what is chosen for all
- * of them nothing is known by halves. */
+/* What lost by far is cut, which spoils nothing: each data set's own best is found all the same,
+ * and of what is chosen for all of them nothing is known by halves. */
 static void test_cut(void)
 {
     static const SearchOptions options;
@@ -631,7 +649,8 @@ static void test_size_variant(void)
         p.off[0][0] = 10;
         for (int k = 0; k < n; k++) {
             p.pars[0][0][k] = k + 1;
-            p.untuned[0][0][k] = round % 4 ? k + 1 > unset : rand() % 2; /* as if by a number, or not */
+            p.untuned[0][0][k] =
+                round % 4 ? k + 1 > unset : rand() % 2; /* as if by a number, or not */
             p.on[0][0][k] = round % 2 ? (k + 1 > bound ? 5 : 15) : k + 1 > bound ? 0.1 : 1000;
         }
         Env env = {.a = a, .p = &p};
@@ -646,10 +665,12 @@ static void test_size_variant(void)
         halvings += round % 2 ? 0 : ceil(log2(n + 1));
         arena_free(a);
     }
-    CHECK(runs <= halvings + 250 * 4.7); /* bounds are anywhere here; with two runs for each halving there are 5.2 more */
+    CHECK(runs <= halvings + 250 * 4.7); /* bounds are anywhere here; with two runs for each halving
+                                            there are 5.2 more */
 }
 
-/* The same of many degrees of parallelism, where the version pays always or never: a few runs tell. */
+/* The same of many degrees of parallelism, where the version pays always or never: a few
+ * runs tell. */
 static void test_steep_to_the_end(void)
 {
     for (int side = 0; side < 2; side++) {
@@ -735,8 +756,8 @@ static void test_objectives(void)
     }
 }
 
-/* Users' objectives: with less time they get better; only what is in time counts; what takes longest and shortest is to
- * be near. */
+/* Users' objectives: with less time they get better; only what is in time counts; what takes
+ * longest and shortest is to be near. */
 static double cost_squares(int n, const double *seconds)
 {
     double all = 0;
@@ -766,7 +787,8 @@ static double cost_spread(int n, const double *seconds)
 typedef double Worth(int n, const double *seconds);
 static Worth *const users[] = {cost_squares, cost_late, cost_spread};
 
-static double cost_of_user(void *env, int n, const int *datasets, const double *seconds, const double *bests)
+static double cost_of_user(void *env, int n, const int *datasets, const double *seconds,
+                           const double *bests)
 {
     for (int i = 0; i < n; i++)
         CHECK(datasets[i] == i && bests[i] > 0);
@@ -802,8 +824,8 @@ static double least_of_user(const Program *p, Worth *user, int64_t *set, int nod
     return least;
 }
 
-/* The exhaustive search finds the optimum of any objective; the monotone one that of most, in which no change of a single
- * threshold gains, and it is never worse than untuned. */
+/* The exhaustive search finds the optimum of any objective; the monotone one that of most, in which
+ * no change of a single threshold gains, and it is never worse than untuned. */
 static void test_users_objective(void)
 {
     enum { PROGRAMS = 200 };
@@ -816,14 +838,17 @@ static void test_users_objective(void)
             Worth *user = users[u];
             random_program(a, &p, 1 + rand() % 4, 1 + rand() % 3, round % 2);
             Env env = {.a = a, .p = &p, .cut = 2}, other = {.a = a, .p = &p};
-            SearchOptions o = {.objective = OBJECTIVE_COST, .cost = cost_of_user, .cost_env = &user};
+            SearchOptions o = {
+                .objective = OBJECTIVE_COST, .cost = cost_of_user, .cost_env = &user};
             SearchResult x = search_exhaustive(a, &p.f, p.n_data, &o, run, &env);
             SearchResult m = search_monotone(a, &p.f, p.n_data, &o, run, &other);
             int64_t unset[MAX_NODES] = {0}, set[MAX_NODES] = {0};
-            double untuned = user_worth(&p, user, unset), least = fmin(untuned, least_of_user(&p, user, set, 0));
+            double untuned = user_worth(&p, user, unset),
+                   least = fmin(untuned, least_of_user(&p, user, set, 0));
             double got = user_worth(&p, user, m.settings);
             near += got <= least + 0.03 * fabs(least) + 1e-9;
-            double equal = 0.05 * least + 0.04 * longest(&p, x.settings); /* within what counts as equal */
+            double equal =
+                0.05 * least + 0.04 * longest(&p, x.settings); /* within what counts as equal */
             CHECK(user_worth(&p, user, x.settings) <= least + equal);
             CHECK(got <= untuned + 0.05 * untuned + 0.04 * longest(&p, unset));
             arena_free(a);
@@ -833,7 +858,8 @@ static void test_users_objective(void)
 }
 
 /* A version that fails is never chosen, and a failing last version is no obstacle. */
-static bool run_failing(void *env, int d, const int64_t *settings, double rival, double parts, Sample *out)
+static bool run_failing(void *env, int d, const int64_t *settings, double rival, double parts,
+                        Sample *out)
 {
     (void)rival, (void)parts;
     (void)env, (void)d;
@@ -859,7 +885,8 @@ static int64_t or_default(int64_t setting)
     return setting ? setting : 1000;
 }
 
-static bool run_refusing(void *env, int d, const int64_t *settings, double rival, double parts, Sample *out)
+static bool run_refusing(void *env, int d, const int64_t *settings, double rival, double parts,
+                         Sample *out)
 {
     (void)rival, (void)parts;
     (void)d;
@@ -888,10 +915,13 @@ static void test_refused(void)
     arena_free(a);
 }
 
-/* Two nests that are not as independent as the forest says: on the second data set, both versions are good alone. */
-static bool run_dependent(void *env, int d, const int64_t *settings, double rival, double parts, Sample *out)
+/* Two nests that are not as independent as the forest says: on the second data set, both versions
+ * are good alone. */
+static bool run_dependent(void *env, int d, const int64_t *settings, double rival, double parts,
+                          Sample *out)
 {
-    static const double seconds[2][2][2] = {{{4, 3}, {5, 5}}, {{4, 4.2}, {3, 50}}}; /* [d][outcome of 0][of 1] */
+    static const double seconds[2][2][2] = {{{4, 3}, {5, 5}},
+                                            {{4, 4.2}, {3, 50}}}; /* [d][outcome of 0][of 1] */
     static const int64_t par[] = {10, 100};
     bool held[2];
     (void)rival, (void)parts;
@@ -933,9 +963,11 @@ static void test_classes(void)
     Forest f = {0};
     const char *wrong;
     CHECK(forest_add(a, &f, "main.suff_outer_par_0", "threshold(def, )", 32768, &wrong));
-    CHECK(forest_add(a, &f, "main.suff_intra_par_1", "threshold(32, !main.suff_outer_par_0)", 32768, &wrong));
+    CHECK(forest_add(a, &f, "main.suff_intra_par_1", "threshold(32, !main.suff_outer_par_0)", 32768,
+                     &wrong));
     CHECK(forest_add(a, &f, "main.suff_outer_par_2",
-                     "threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1)", 32768, &wrong));
+                     "threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1)", 32768,
+                     &wrong));
     CHECK_INT(f.nodes.at[0].parent, -1);
     CHECK_INT(f.nodes.at[1].parent, 0);
     CHECK_INT(f.nodes.at[1].def, 32);

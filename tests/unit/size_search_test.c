@@ -1,5 +1,5 @@
-/* The search for sizes on simulated programs: it finds what is best where that is so for all data sets, loses on none,
- * and ends at its limits. */
+/* The search for sizes on simulated programs: it finds what is best where that is so for all data
+ * sets, loses on none, and ends at its limits. */
 #include "autotune/search/size_search.h"
 #include "tests/unit/check.h"
 
@@ -16,7 +16,7 @@ typedef struct {
     double slope[MAX_DATA][MAX_SIZES]; /* of each step; 0: no matter */
     int fails[MAX_SIZES];              /* from so many steps on nothing runs; 0: never */
     double base[MAX_DATA], noise;
-    int runs, give_up; /* the run at which the function gives up; 0: never */
+    int runs, give_up;  /* the run at which the function gives up; 0: never */
     double time, build; /* of the clock; what sizes that are no defaults take more */
 } Program;
 
@@ -54,13 +54,15 @@ static bool run(void *env, int d, const int64_t *values, double rival, double pa
     p->time += 1;
     for (int s = 0; s < p->n; s++)
         p->time += values[s] ? p->build : 0;
-    *out = (Sample){.seconds = t * (1 + uniform(-1, 1) * p->noise), .noise = p->noise, .cut = t > 2 * rival};
+    *out = (Sample){
+        .seconds = t * (1 + uniform(-1, 1) * p->noise), .noise = p->noise, .cut = t > 2 * rival};
     return true;
 }
 
 static bool run_pair(void *env, int d, const int64_t *const values[2], Sample out[2])
 {
-    return run(env, d, values[0], INFINITY, 0, &out[0]) && run(env, d, values[1], INFINITY, 0, &out[1]);
+    return run(env, d, values[0], INFINITY, 0, &out[0]) &&
+           run(env, d, values[1], INFINITY, 0, &out[1]);
 }
 
 static Program *clocked;
@@ -75,7 +77,8 @@ static SizesFound search(Arena *a, Program *p, int tests, double seconds)
     clocked = p;
     p->runs = 0;
     p->time = 0;
-    return sizes_search(a, &(SizeSearch){p->n, p->n_data, p->defaults, run, run_pair, p, tests, seconds, 1, clock_of});
+    return sizes_search(a, &(SizeSearch){p->n, p->n_data, p->defaults, run, run_pair, p, tests,
+                                         seconds, 1, clock_of});
 }
 
 static Program program(int n, int n_data)
@@ -111,7 +114,8 @@ static void test_best(Arena *a)
         SizesFound f = search(a, &p, 10000, INFINITY);
         bool best = f.complete && !f.limited && f.runs == p.runs;
         for (int s = 0; s < p.n; s++)
-            best &= steps_of(&p, f.chosen, s) == p.best[0][s] && (f.chosen[s] == 0) == (p.best[0][s] == 0);
+            best &= steps_of(&p, f.chosen, s) == p.best[0][s] &&
+                    (f.chosen[s] == 0) == (p.best[0][s] == 0);
         CHECK(best);
     }
 }
