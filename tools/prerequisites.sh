@@ -52,6 +52,7 @@ look() {
         want python3 has python3
         want python3-venv python3 -c 'import ensurepip, venv'
         wish clang has clang
+        wish clang-format-14 has clang-format-14
         wish dpkg-dev has dpkg-shlibdeps
         wish emacs-nox has emacs
         wish fish has fish
