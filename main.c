@@ -3,6 +3,7 @@
  * autotune/. */
 #include "autotune/autotune.h"
 #include "base/intern.h"
+#include "base/stage.h"
 #include "base/version.h"
 #include "command/args.h"
 #include "command/cc.h"
@@ -19,6 +20,7 @@
 #include "frontend/lower/lower.h"
 #include "host/host.h"
 #include "interp/interp.h"
+#include "kir/passes/passes.h"
 #include "kir/passes/tool.h"
 #include "lsp/lsp.h"
 #include "pipeline/binary.h"
@@ -54,6 +56,7 @@ typedef struct {
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
     PassOptions passes;
+    bool times; /* --time-passes */
 } Options;
 
 __attribute__((format(printf, 1, 2))) static int usage_error(const char *fmt, ...)
@@ -168,7 +171,7 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
          .values = strchr(passes, ' ') + 1}, /* all but lower */
         {"--list", "lists the passes", .flag = &o->list, .commands = IR},
         {"--verify", "checks the program after each pass", .flag = &o->passes.verify},
-        {"--time-passes", "tells how long each pass takes", .flag = &o->passes.time},
+        {"--time-passes", "tells how long each pass takes", .flag = &o->times},
         {"--trace-passes", "prints the program after each pass", .flag = &o->passes.trace},
         {0}};
     const char *name = arena_printf(a, "minifut %s", c->name);
@@ -186,6 +189,7 @@ static Ctx *new_ctx(const Options *o)
     cx->scratch = arena_new();
     cx->flatten_mode = o->mode;
     cx->verify = o->passes.verify;
+    cx->trace = o->passes.trace;
     return cx;
 }
 
@@ -206,7 +210,7 @@ static Prog *read_ir(Ctx *cx, const Options *o)
     diag_flush();
     if (!text)
         return NULL;
-    diag_set_pass("read");
+    stage_enter("read");
     Prog *p = ir_read(cx, o->file, text, n);
     diag_flush();
     const char *wrong = p ? ir_check(cx, p) : NULL;
@@ -262,7 +266,6 @@ static int make_plan(Ctx *cx, const Options *o, const Prog *p, Plan **plan)
 {
     if (!is_flat(o, p))
         return EXIT_USER;
-    diag_set_pass("plan");
     *plan = host_plan(cx, p);
     diag_flush();
     return diag_exit_code();
@@ -344,7 +347,7 @@ static int print_emitted(Ctx *cx, const Options *o, const Prog *p)
         if (code)
             return code;
         plan->server = o->server;
-        diag_set_pass("emit");
+        stage_enter("emit");
         emit(cx, &out, o, plan);
     }
     return print_out(&out);
@@ -384,7 +387,7 @@ static int cmd_compile(Options *o)
     if ((code = make_plan(cx, o, p, &plan)))
         return code;
     plan->server = o->server;
-    diag_set_pass("emit");
+    stage_enter("emit");
     return o->library ? write_library(cx, o, plan, &os) : write_program(cx, o, plan, &os);
 }
 
@@ -431,7 +434,7 @@ static int cmd_explain(Options *o)
     int code = load(cx, o, n_passes - 1, &p);
     if (code || (code = output_check(&os)) || (code = make_plan(cx, o, p, &plan)))
         return code;
-    diag_set_pass("explain");
+    stage_enter("explain");
     FlExplainHook hook = {plan,
                           describe_kernels,
                           describe_kernels_json,
@@ -456,11 +459,25 @@ static int cmd_explain(Options *o)
     return code;
 }
 
+static void list_kernel_passes(const KPass *p)
+{
+    for (; p->name; p++)
+        printf("%-22s %s\n", p->name, p->why);
+}
+
 static int list_passes(void)
 {
-    printf("%-18s the frontend's result\n", "lower");
+    printf("%-22s the frontend's result\n", "lower");
     for (int i = 0; i < n_passes; i++)
-        printf("%-18s %s\n", pipeline[i].name, pipeline[i].why);
+        printf("%-22s %s\n", pipeline[i].name, pipeline[i].why);
+    printf("\nA plan of it:\n%-22s where arrays lie\n%-22s the host's operations, and kernels\n",
+           "assign", "host");
+    for (const PlanStage *s = plan_stages; s->name; s++)
+        printf("%-22s %s\n", s->name, s->why);
+    printf("\nKernels as they are made:\n");
+    list_kernel_passes(kir_making_table);
+    printf("\n... and on each target:\n");
+    list_kernel_passes(kir_pass_table);
     return 0;
 }
 
@@ -496,7 +513,14 @@ static int with_program(const Command *c, int argc, char **argv)
     o.passes.verify = getenv("MINIFUT_NO_VERIFY") == NULL;
 #endif
     int code = parse_options(&o, c, argc, argv);
-    return code < 0 ? c->run(&o) : code;
+    if (code >= 0)
+        return code;
+    if (o.times)
+        stage_times_begin();
+    code = c->run(&o);
+    if (o.times)
+        stage_times_print(stderr);
+    return code;
 }
 
 /* The commands, as the list shows them. */

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/out.h"
+#include "base/stage.h"
 #include "base/vec.h"
 
 #include <stdarg.h>
@@ -29,7 +30,6 @@ static struct {
     VEC(const char *) named; /* sections */
     int n_dropped;           /* beyond MAX_KEPT */
     bool mute_notes;         /* the message before was a duplicate */
-    const char *pass;
 } D;
 
 enum { BLOCK = 256 };
@@ -385,21 +385,11 @@ void diag_reset(void)
     memset(&D, 0, sizeof D);
 }
 
-void diag_set_pass(const char *name)
-{
-    D.pass = name;
-}
-
-static const char *diag_pass(void)
-{
-    return D.pass ? D.pass : "start-up";
-}
-
 _Noreturn void ice_at(const char *file, int line, Loc loc, const char *fmt, ...)
 {
     diag_flush();
     fprintf(stderr, "%s%sinternal error in pass %s (%s:%d): ", loc.beg ? diag_place_str(loc) : "",
-            loc.beg ? ": " : "minifut: ", diag_pass(), file, line);
+            loc.beg ? ": " : "minifut: ", stage_name(), file, line);
     va_list ap;
     va_start(ap, fmt);
     vfprintf(stderr, fmt, ap);

@@ -88,7 +88,4 @@ _Noreturn void ice_at(const char *file, int line, Loc loc, const char *fmt, ...)
         if (!(c))                                                                                  \
             ice_at(__FILE__, __LINE__, (Loc){0, 0}, "broken invariant: %s", #c);                   \
     } while (0)
-/* Names the pass at work for internal errors. */
-void diag_set_pass(const char *name);
-
 #endif

@@ -1,6 +1,8 @@
 /* minifut fmt: files, and the comparison of what is written with what was read. */
 #include "fmt/fmt.h"
 
+#include "base/stage.h"
+
 #include "command/args.h"
 #include "command/source.h"
 #include "fmt/layout.h"
@@ -85,7 +87,7 @@ bool fmt_text(const char *name, const char *text, size_t n, Out *o)
     Concrete *c;
     Ast *ast = fe_parse_concrete(a, name, text, n, &c);
     if (ast) {
-        diag_set_pass("fmt");
+        stage_enter("fmt");
         lay_out(a, text, n, c, o);
         compare(a, name, ast, c, text, n, o);
     }

@@ -6,6 +6,7 @@
 #include "ir/ranges.h"
 
 #include "base/intern.h"
+#include "base/stage.h"
 
 #include <string.h>
 
@@ -288,14 +289,14 @@ Plan *host_plan(Ctx *cx, const Prog *p)
 {
     Plan *plan = NEW(cx->perm, Plan);
     plan->arena = cx->perm;
+    stage_enter("assign");
     Memory m = mem_assign(cx, p);
+    stage_enter("host");
     for (int i = 0; i < m.prog->entries.n; i++) {
         vec_push(cx->perm, &plan->entries,
                  plan_entry(cx, plan, &m.prog->entries.at[i], &m.entries.at[i]));
         add_user_params(plan, &m.prog->entries.at[i].user_params);
     }
-    if (cx->verify)
-        plan_verify(cx, plan);
-    plan_on_targets(cx, plan);
+    plan_finish(cx, plan);
     return plan;
 }

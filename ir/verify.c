@@ -3,6 +3,8 @@
  * violation ends the check; the message shows the statement. */
 #include "ir/ir.h"
 
+#include "base/stage.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -718,7 +720,7 @@ void ir_verify(Ctx *cx, const Prog *p, const char *pass)
     Loc at = {0};
     const char *msg = ir_check_at(cx, p, &at);
     if (msg) {
-        diag_set_pass(pass);
+        stage_enter(pass);
         ice(at, "the program is not well-formed after pass %s: %s", pass, msg);
     }
 }

@@ -503,15 +503,17 @@ static const char *local_text(const KGen *kg)
 static void passes_as_made(KGen *kg, KFun *f)
 {
     Ctx *cx = kg->cx;
-    if (cx->verify)
-        kir_verify(f, "plan");
+    KRun r = krun_begin(NULL, cx->verify, cx->trace, NULL);
+    krun_enter(&r, "kernel");
+    krun_leave(&r, f);
     for (const KPass *p = kir_making_table; p->name; p++) {
-        if (p->run == kir_locals)
-            merge_locals(kg, f);
-        else
-            p->run(cx->perm, f);
-        if (cx->verify)
-            kir_verify(f, p->name);
+        if (p->run != kir_locals) {
+            krun(&r, cx->perm, f, p);
+            continue;
+        }
+        krun_enter(&r, p->name);
+        merge_locals(kg, f);
+        krun_leave(&r, f);
     }
 }
 

@@ -54,14 +54,19 @@ static void put_var(Key *k, const KVar *v)
     }
 }
 
+static uint64_t buf_flags(const KBuf *b)
+{
+    return (uint64_t)b->space << 16 | (uint64_t)b->elem << 8 | b->padded << 5 | b->own_writes << 4 |
+           b->read_only << 3 | b->no_alias << 2 | b->write_any << 1 | b->unshared;
+}
+
 static void put_buf(Key *k, const KBuf *b)
 {
     bool first = is_new(k, b);
     put_object(k, b);
     if (!first)
         return;
-    put(k, (uint64_t)b->space << 16 | (uint64_t)b->elem << 8 | b->padded << 5 | b->own_writes << 4 |
-               b->read_only << 3 | b->no_alias << 2 | b->write_any << 1 | b->unshared);
+    put(k, buf_flags(b));
     put(k, (uint64_t)b->count);
     put(k, (uint64_t)b->align);
     put_buf(k, b->of);
@@ -95,11 +100,16 @@ static void put_exp(Key *k, const KExp *x)
 
 static void put_block(Key *k, const KBlock *b);
 
+static uint64_t stm_flags(const KStm *s)
+{
+    return (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->lead << 2 | s->doubling << 1 |
+           s->post;
+}
+
 static void put_stm(Key *k, const KStm *s)
 {
     put(k, s->kind);
-    put(k, (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->lead << 2 | s->doubling << 1 |
-               s->post);
+    put(k, stm_flags(s));
     put(k, (uint64_t)(uint32_t)s->unroll << 32 | (uint32_t)s->site);
     if (s->kind == KST_WORK)
         put_object(k, s);
@@ -135,11 +145,16 @@ static uint64_t hash_of(const Key *k)
     return h;
 }
 
+static uint64_t fun_flags(const KFun *f)
+{
+    return (uint64_t)f->columns << 32 | (uint64_t)f->heap_types << 3 | (uint64_t)f->sized << 2 |
+           (uint64_t)f->narrow << 1 | f->may_fail;
+}
+
 KKey kir_key(Arena *a, const KFun *f)
 {
     Key k = {.arena = a, .numbers = ptrmap_new(a)};
-    put(&k, (uint64_t)f->columns << 32 | (uint64_t)f->heap_types << 3 | (uint64_t)f->sized << 2 |
-                (uint64_t)f->narrow << 1 | f->may_fail);
+    put(&k, fun_flags(f));
     put(&k, (uint64_t)f->params.n);
     for (int i = 0; i < f->params.n; i++) {
         put(&k, (uint64_t)f->params.at[i].kind << 1 | f->params.at[i].steady);
@@ -159,4 +174,82 @@ bool kkey_same(KKey x, KKey y)
 {
     return x.hash == y.hash && x.n == y.n &&
            memcmp(x.words, y.words, sizeof *x.words * (size_t)x.n) == 0;
+}
+
+/* --- Stamps --- */
+
+static void mix(uint64_t *h, uint64_t w)
+{
+    *h = (*h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
+    *h ^= *h >> 29;
+}
+
+static void mix_object(uint64_t *h, const void *p)
+{
+    mix(h, (uint64_t)(uintptr_t)p);
+}
+
+static void stamp_var(uint64_t *h, const KVar *v)
+{
+    mix_object(h, v);
+    if (!v)
+        return;
+    mix_object(h, v->name);
+    mix(h, (uint64_t)v->type.elem << 17 | (uint64_t)v->type.lanes << 9 | v->type.index << 1 |
+               v->mutable_);
+}
+
+static void stamp_buf(uint64_t *h, const KBuf *b)
+{
+    mix_object(h, b);
+    if (!b)
+        return;
+    mix_object(h, b->name);
+    mix(h, buf_flags(b));
+    mix(h, (uint64_t)b->count);
+    mix(h, (uint64_t)b->align);
+    mix_object(h, b->of);
+}
+
+static void stamp_block(uint64_t *h, const KBlock *b)
+{
+    mix(h, (uint64_t)b->n);
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        mix_object(h, s);
+        mix(h, s->kind);
+        mix(h, stm_flags(s));
+        mix(h, (uint64_t)(uint32_t)s->unroll << 32 | (uint32_t)s->site);
+        mix_object(h, s->target);
+        mix_object(h, s->label);
+        mix_object(h, s->text);
+        for (int k = 0; k < 3; k++)
+            mix_object(h, s->x[k]);
+        for (int k = 0; k < s->args.n; k++)
+            mix_object(h, s->args.at[k]);
+        stamp_var(h, s->var);
+        stamp_var(h, s->top);
+        stamp_buf(h, s->buf);
+        for (int k = 0; k < 2; k++)
+            stamp_block(h, &s->body[k]);
+    }
+}
+
+uint64_t kir_stamp(const KFun *f)
+{
+    uint64_t h = fun_flags(f);
+    mix(&h, (uint64_t)f->alone << 32 | (uint64_t)f->vector_bytes);
+    for (int i = 0; i < f->narrow_when.n; i++)
+        mix_object(&h, f->narrow_when.at[i]);
+    for (int i = 0; i < f->params.n; i++) {
+        mix(&h, (uint64_t)f->params.at[i].kind << 1 | f->params.at[i].steady);
+        stamp_buf(&h, f->params.at[i].buf);
+        stamp_var(&h, f->params.at[i].var);
+    }
+    for (int i = 0; i < f->slices.n; i++) {
+        stamp_buf(&h, f->slices.at[i].buf);
+        mix_object(&h, f->slices.at[i].count);
+    }
+    stamp_block(&h, &f->body);
+    return h;
 }

@@ -2,6 +2,7 @@
 #include "lsp/look.h"
 
 #include "base/intern.h"
+#include "base/stage.h"
 #include "command/source.h"
 
 #include <ctype.h>
@@ -18,7 +19,7 @@ static const char *text_of_file(void *env, const char *path, size_t *n)
 
 static Ast *parse(Look *l, const char *text, size_t n)
 {
-    diag_set_pass("parse");
+    stage_enter("parse");
     return fe_parse(l->a, l->doc->path, text, n);
 }
 

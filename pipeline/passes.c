@@ -1,5 +1,7 @@
 #include "pipeline/passes.h"
 
+#include "base/stage.h"
+
 #include "common/spell.h"
 #include "flatten/flatten.h"
 #include "frontend/lower/lower.h"
@@ -8,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Passes that work on either dialect. */
 enum { BOTH = D_SOAC | D_SEG };
@@ -47,14 +48,14 @@ const int n_passes = sizeof pipeline / sizeof *pipeline;
 
 Prog *front_end(Ctx *cx, const char *file)
 {
-    diag_set_pass("parse");
+    stage_enter("parse");
     Ast *ast = fe_load(cx->perm, file);
-    diag_set_pass("check");
+    stage_enter("check");
     if (!ast || !fe_check(ast) || diag_errors()) {
         diag_flush();
         return NULL;
     }
-    diag_set_pass("lower");
+    stage_enter("lower");
     Prog *p = fe_lower(cx, ast);
     diag_flush();
     return diag_errors() ? NULL : p;
@@ -93,13 +94,6 @@ int pass_find(const char *name)
     return -1;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static char *dump(const Prog *p)
 {
     Out o = {0};
@@ -121,17 +115,16 @@ Prog *passes_run(Ctx *cx, Prog *p, int first, int last, const PassOptions *opts)
 {
     for (int i = first; i <= last; i++) {
         const Pass *pass = &pipeline[i];
-        diag_set_pass(pass->name);
+        stage_enter(pass->name);
         if (!(p->dialect & pass->needs))
             ice(NO_LOC, "stage %s got a program in the wrong dialect", pass->name);
-        double start = now_ms();
         Prog *out = pass->run(cx, p);
-        if (opts->time)
-            fprintf(stderr, "%-18s %8.2f ms\n", pass->name, now_ms() - start);
         if (opts->trace)
             trace(pass, p, out);
-        if (opts->verify)
+        if (opts->verify) {
+            stage_enter("verify");
             ir_verify(cx, out, pass->name);
+        }
         p = out;
     }
     return p;

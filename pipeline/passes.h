@@ -16,7 +16,6 @@ extern const int n_passes;
 
 typedef struct {
     bool verify; /* ir_verify after every pass */
-    bool time;   /* prints each pass's time to stderr */
     bool trace;  /* prints the program after every pass to stderr ("unchanged" if it is) */
 } PassOptions;
 

@@ -281,12 +281,16 @@ static void drop_failure(Arena *a, KFun *f)
 static KFun *on_target(Ctx *cx, Kernel *k, const KTarget *t)
 {
     Arena *a = arena_new();
+    KRun r = krun_begin(NULL, cx->verify, cx->trace, t->name);
+    bool sized = t->sized && k->sized;
+    krun_enter(&r, "specialize");
     KFun *f = kir_specialize(a, k->fun, t);
     kir_aliases(a, f, apart, k);
-    kir_settle_own(a, f, t->sized && k->sized ? k->steady : NULL);
-    kir_settle_slices(a, f, t->sized && k->sized ? k->steady : NULL);
-    kir_passes(a, f, cx->verify);
-    if (t->sized && k->sized)
+    kir_settle_own(a, f, sized ? k->steady : NULL);
+    kir_settle_slices(a, f, sized ? k->steady : NULL);
+    krun_leave(&r, f);
+    kir_passes(&r, a, f);
+    if (sized)
         kernel_put_steady(k, f);
     f = kfun_copy(cx->perm, f);
     arena_free(a);
@@ -323,7 +327,7 @@ static void put_on_targets(Ctx *cx, Kernel *k)
         drop_failure(cx->perm, k->on[t]);
 }
 
-void plan_on_targets(Ctx *cx, Plan *p)
+void plan_note_blocks(Ctx *cx, Plan *p)
 {
     for (int i = 0; i < p->kernels.n; i++) {
         Kernel *k = p->kernels.at[i];
@@ -331,8 +335,10 @@ void plan_on_targets(Ctx *cx, Plan *p)
     }
     for (int i = 0; i < p->entries.n; i++)
         note_entry(cx, p->entries.at[i]);
-    plan_steady(cx, p);
-    plan_size_params(cx, p);
+}
+
+void plan_put_on_targets(Ctx *cx, Plan *p)
+{
     for (int i = 0; i < p->kernels.n; i++)
         put_on_targets(cx, p->kernels.at[i]);
 }

@@ -46,7 +46,7 @@ typedef struct Kernel {
     Loc loc;          /* provenance: the source construct */
     const char *what; /* one line for people: the seg construct as the paper prints it */
     KFun *fun;        /* what it does, as made */
-    KFun *on[N_KTARGETS]; /* ... and as each target runs it (plan_on_targets) */
+    KFun *on[N_KTARGETS]; /* ... and as each target runs it (plan_put_on_targets) */
     bool *together;       /* by two parameters: may they be about one block in some launch? */
     bool sized;           /* it pays to build it for its sizes, see steady.c */
     bool *steady;         /* by parameter: is it the same in each launch of a run? */
@@ -201,13 +201,26 @@ const char *plan_param_name(const Plan *p, int id);
 /* Adds the kernel, or finds one of the same construct that does the same: versions share kernels. A
  * new one is not on targets yet. */
 Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
-/* launches.c: makes of each kernel those of the targets. All launches are there. */
-void plan_on_targets(Ctx *cx, Plan *p);
+
+/* stages.c: what is done to a plan when all launches are there. */
+typedef struct {
+    const char *name;
+    void (*run)(Ctx *cx, Plan *p);
+    const char *why;
+} PlanStage;
+extern const PlanStage plan_stages[]; /* the last row has no name */
+/* Verifies a plan as the host level leaves it, and runs them all. */
+void plan_finish(Ctx *cx, Plan *p);
+
+/* launches.c: finds which parameters of kernels share no block; makes of each kernel those of the
+ * targets. */
+void plan_note_blocks(Ctx *cx, Plan *p);
+void plan_put_on_targets(Ctx *cx, Plan *p);
 /* steady.c: finds the steady parameters of kernels, by all launches. */
 void plan_steady(Ctx *cx, Plan *p);
 /* ... and says so in the kernel of a target, of those that it computes indices with. */
 void kernel_put_steady(const Kernel *k, KFun *on);
-/* size_params.c: finds the sizes that each entry's kernels depend on. All launches are there. */
+/* size_params.c: finds the sizes that each entry's kernels depend on. */
 void plan_size_params(Ctx *cx, Plan *p);
 
 /* --- plan_ops.c: questions about operations ------------------------------------------------ */

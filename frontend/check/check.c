@@ -3,6 +3,7 @@
 #include "frontend/check/module.h"
 
 #include "base/intern.h"
+#include "base/stage.h"
 #include "frontend/syntax/parse.h"
 
 #include <string.h>
@@ -422,7 +423,7 @@ bool fe_check(Ast *ast)
 
 bool fe_check_parsed(Ast *ast)
 {
-    diag_set_pass("check");
+    stage_enter("check");
     int errors = diag_errors();
     Ck ck = {.a = ast->arena, .ast = ast};
     check_prelude(&ck);

@@ -1,6 +1,8 @@
 /* Lowering: values, environments, statements, lambdas; whole programs. */
 #include "frontend/lower/lower_int.h"
 
+#include "base/stage.h"
+
 #include <string.h>
 
 /* --- Values --------------------------------------------------------------------------------- */
@@ -335,7 +337,7 @@ Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, 
 
 Prog *fe_lower(Ctx *cx, const Ast *ast)
 {
-    diag_set_pass("lower");
+    stage_enter("lower");
     int errors = diag_errors();
     Prog *p = NEW(cx->perm, Prog);
     p->dialect = D_SOAC;

@@ -4,6 +4,7 @@
 
 #include "base/intern.h"
 #include "base/ptrmap.h"
+#include "base/stage.h"
 #include "ir/scalar.h"
 #include "kir/facts/uniform.h"
 #include "kir/text/text.h"
@@ -636,7 +637,9 @@ void kir_verify(const KFun *f, const char *pass)
     Arena *a = arena_new();
     Loc at = f->loc;
     const char *error = kir_check(a, f, &at);
-    if (error)
+    if (error) {
+        stage_enter(pass);
         ice(at, "kernel %s after %s: %s", f->name, pass, error);
+    }
     arena_free(a);
 }

@@ -1,9 +1,13 @@
 /* The passes over kernels, in order. */
 #include "kir/passes/passes.h"
 
+#include "base/stage.h"
 #include "kir/facts/verify.h"
+#include "kir/hash.h"
+#include "kir/text/text.h"
 #include "kir/walk.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const KPass kir_making_table[] = {
@@ -25,7 +29,7 @@ const KPass kir_pass_table[] = {
     {"conditions", kir_fold_conditions,
      "checks that were made; they would stand between neighbours"},
     {"vector", kir_vector, "neighbours together: positions are known, and not yet of 32 bits"},
-    {"dead", kir_dead, "what the passes before left"},
+    {"dead-left", kir_dead, "what the passes before left"},
     {"serialise", kir_serialise,
      "narrow loops for the first sub-group alone, with barriers that the next pass may take"},
     {"barriers", kir_barriers, "barriers that order nothing"},
@@ -50,11 +54,50 @@ const KPass *kir_pass(const char *name)
     return p ? p : find(kir_pass_table, name);
 }
 
-void kir_passes(Arena *a, KFun *f, bool verify)
+/* --- Running them --- */
+
+KRun krun_begin(const KFun *f, bool verify, bool trace, const char *on)
 {
-    for (const KPass *p = kir_pass_table; p->name; p++) {
-        p->run(a, f);
-        if (verify)
-            kir_verify(f, p->name);
+    return (KRun){verify, trace, on, f && (verify || trace) ? kir_stamp(f) : 0, NULL};
+}
+
+void krun_enter(KRun *r, const char *name)
+{
+    r->around = stage_enter(name);
+}
+
+static void trace(const KRun *r, const KFun *f)
+{
+    Out o = {0};
+    kir_print(&o, f);
+    fprintf(stderr, "-- kernel %s%s%s after %s\n%s", f->name, r->on ? " on " : "",
+            r->on ? r->on : "", stage_name(), o.text);
+    out_free(&o);
+}
+
+void krun_leave(KRun *r, const KFun *f)
+{
+    uint64_t stamp = r->verify || r->trace ? kir_stamp(f) : 0;
+    bool changed = stamp != r->stamp;
+    r->stamp = stamp;
+    if (r->trace && changed)
+        trace(r, f);
+    if (r->verify && changed) {
+        const char *name = stage_enter("verify");
+        kir_verify(f, name);
     }
+    stage_leave(r->around);
+}
+
+void krun(KRun *r, Arena *a, KFun *f, const KPass *p)
+{
+    krun_enter(r, p->name);
+    p->run(a, f);
+    krun_leave(r, f);
+}
+
+void kir_passes(KRun *r, Arena *a, KFun *f)
+{
+    for (const KPass *p = kir_pass_table; p->name; p++)
+        krun(r, a, f, p);
 }

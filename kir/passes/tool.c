@@ -1,5 +1,7 @@
 #include "kir/passes/tool.h"
 
+#include "base/stage.h"
+
 #include "command/source.h"
 #include "kir/facts/verify.h"
 #include "kir/passes/passes.h"
@@ -53,7 +55,7 @@ static void run(Out *o, Arena *a, const KTool *t, KFun *f)
     if (on)
         f = kir_specialize(a, f, on);
     for (int i = 0; i < t->passes.n; i++) {
-        diag_set_pass(t->passes.at[i]->name);
+        stage_enter(t->passes.at[i]->name);
         t->passes.at[i]->run(a, f);
         kir_verify(f, t->passes.at[i]->name);
     }

@@ -17,6 +17,7 @@
 #include "autotune/run/journal.h"
 #undef Size
 #include "base/intern.h"
+#include "base/stage.h"
 #include "common/values.h"
 #include "emit/emit.h"
 #include "flatten/flatten.h"
@@ -65,12 +66,12 @@ static void compile_program(Ctx *cx, Prog *p)
     p = passes_run(cx, p, 0, n_passes - 1, &opts);
     if (diag_errors() || !p->entries.n)
         return;
-    diag_set_pass("plan");
+    stage_enter("plan");
     Plan *plan = host_plan(cx, p);
     if (diag_errors())
         return;
     Out out = {0};
-    diag_set_pass("emit");
+    stage_enter("emit");
     emit_c(cx, &out, plan, "fuzz.sf");
     out_free(&out);
 }
@@ -93,11 +94,11 @@ static void target_program(const char *text, size_t n)
 {
     Ctx *cx = new_ctx();
     format_program(arena_strndup(cx->perm, text, n), n);
-    diag_set_pass("parse");
+    stage_enter("parse");
     Ast *ast = fe_parse(cx->perm, "fuzz.sf", arena_strndup(cx->perm, text, n), n);
-    diag_set_pass("check");
+    stage_enter("check");
     if (ast && fe_check(ast) && !diag_errors()) {
-        diag_set_pass("lower");
+        stage_enter("lower");
         Prog *p = fe_lower(cx, ast);
         if (!diag_errors())
             compile_program(cx, p);
@@ -111,7 +112,7 @@ static void target_program(const char *text, size_t n)
 static void target_ir(const char *text, size_t n)
 {
     Ctx *cx = new_ctx();
-    diag_set_pass("read");
+    stage_enter("read");
     Prog *p = ir_read(cx, "fuzz.ir", text, n);
     if (p && !diag_errors())
         ir_check(cx, p);

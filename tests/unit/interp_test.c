@@ -15,6 +15,8 @@
  *   -- set NAME=VALUE                 a threshold for the tests below
  *   -- set fits=0                     from here on no work-group version fits (1: all do) */
 #include "interp/code.h"
+
+#include "base/stage.h"
 #include "interp/interp.h"
 #include "tests/unit/check.h"
 
@@ -255,7 +257,7 @@ static void directives(Test *t, const char *text)
 
 static Prog *after(Ctx *cx, PassFn *pass, const Prog *p)
 {
-    diag_set_pass("the pass under test");
+    stage_enter("the pass under test");
     Prog *q = pass(cx, p);
     ir_verify(cx, q, "the pass under test");
     return q;

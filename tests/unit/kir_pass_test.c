@@ -86,7 +86,8 @@ static void random_narrow(Arena *a, uint64_t seed)
 static void all_passes(Arena *a, KFun *f)
 {
     kir_locals(a, f);
-    kir_passes(a, f, false);
+    KRun r = krun_begin(f, false, false, NULL);
+    kir_passes(&r, a, f);
 }
 
 static void try_table(Arena *a, const KPass *p, const char *only, uint64_t seed)
