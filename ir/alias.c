@@ -666,15 +666,21 @@ bool alias_ever_consumed(Alias *al, Atom a)
     return any_marked(al, EVER, roots_of(al, a));
 }
 
+/* Loops and nests consume what their bodies do. */
+static bool begins_to_consume(const Exp *e)
+{
+    return e->kind == E_UPDATE || exp_is(e, F_DESTS);
+}
+
 Vars exp_consumes(Ctx *cx, const Exp *e)
 {
-    /* Most expressions consume nothing: do not walk those without a body. */
+    /* Most expressions consume nothing: aliases are not followed in those. */
     Vars out = {0};
     if (e->kind == E_UPDATE && e->update.arr.var) {
         vec_push(cx->perm, &out, e->update.arr.var);
         return out;
     }
-    if (e->kind < E_IF || e->kind == E_ASSERT || e->kind == E_SUFF)
+    if (!exp_any(e, begins_to_consume))
         return out;
     Alias *al = alias_new(cx);
     VarSet *free = varmap_new(cx->perm);

@@ -45,7 +45,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { DIMS = 3, MOST_NODES = 64, MOST_CHOICES = 64 };
+enum { DIMS = 3, MOST_NODES = 64 };
 
 /* A branch of an IF that is around. */
 typedef struct {
@@ -61,7 +61,7 @@ typedef struct {
     const KExp *swapped;     /* the same with halves exchanged; NULL: it is in none */
     const KExp *offset;      /* of the VIEW, expanded; NULL: 0 */
     const KExp *alone[DIMS]; /* conditions that leave one work-item, a dimension each */
-    Choice choices[MOST_CHOICES];
+    const Choice *choices; /* around it */
     int n_choices;
     bool lead; /* by the group's lead alone */
 } Access;
@@ -368,9 +368,9 @@ static void note_access(Hazard *h, const KStm *s)
         if (c.branch == 0)
             note_alone(h, a, c.condition);
         a->lead |= c.branch == 0 && c.condition->kind == KE_ID && c.condition->id == KID_IN_LEAD;
-        if (i < MOST_CHOICES)
-            a->choices[a->n_choices++] = c;
     }
+    a->n_choices = h->around.n;
+    a->choices = arena_memdup(h->arena, h->around.at, sizeof *a->choices * (size_t)a->n_choices);
     for (int i = 0; i < h->turning.n; i++)
         note_alone_in(h, a, h->turning.at[i]);
     vec_push(h->arena, &h->all, a);
@@ -587,8 +587,18 @@ static void walk_block(Hazard *h, const KBlock *b, uint8_t *p)
         walk_stm(h, b->at[i], p);
 }
 
+static bool find_shared(void *env, KStm *s)
+{
+    *(bool *)env |= s->kind == KST_BARRIER || is_local_access(s);
+    return !*(bool *)env;
+}
+
 const char *kir_hazard(Arena *a, const KFun *f, const KStm **at)
 {
+    bool shares = false;
+    kblock_visit(&f->body, &(KVisitor){.env = &shares, .enter = find_shared});
+    if (!shares)
+        return NULL;
     Hazard *h = NEW(a, Hazard);
     *h = (Hazard){.arena = a,
                   .places = {.uniform = kuniform_of(a, f),
