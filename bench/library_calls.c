@@ -1,6 +1,7 @@
 /* What a call of a library costs: products of two 64x64 matrices that are on the device. Prints the
  * microseconds of a call that is waited for, of one among many that are not, and the report of as
- * many calls with profiling. usage: library_calls DEVICE CALLS */
+ * many calls with profiling.
+ *   usage: library_calls DEVICE CALLS */
 #include "matmul.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* minifut explain --json: one object {"entries": [..]}; the tree of versions has nodes
  *   {"kind": "choice", "threshold": .., "par": .., "then": [..], "else": [..]}
- *   {"kind": "kernel", "text": .., "words": .., "level": .., "loc": .., "thread": .., "inside":
- * [..]}
+ *   {"kind": "kernel", "text": .., "words": .., "level": .., "loc": .., "thread": ..,
+ *    "inside": [..]}
  *   {"kind": "loop" | "if", ..}
  * and each leaf body begins with {"kind": "version", "id": N}. */
 #include "flatten/explain.h"

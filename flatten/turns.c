@@ -1,10 +1,11 @@
 /* Before rule G7 takes a loop out of a nest: what its turns do alike for all elements of the nest
  * is done ahead, for many turns at once.
  *
- *     map (\p -> loop (r = p) for k < n do        loop (rs = ps) for b < blocks do
- *       map (\(a, x) ->                             let sss = map (\k -> map (\a -> scan (f k) a)
- * as) (turns of block b) let s = scan (f k) a             ==>      in loop rs for j < turns do in g
- * s x) as r) ps                          map (\r -> map (\(a, s, x) -> g s x) as sss[j] r) rs
+ *     map (\p -> loop (r = p)            loop (rs = ps) for b < blocks do
+ *       for k < n do                       let sss = map (\k -> map (\a -> scan (f k) a) as)
+ *       map (\(a, x) ->                                  (turns of block b)
+ *         let s = scan (f k) a     ==>   in loop rs for j < turns do
+ *         in g s x) as r) ps               map (\r -> map (\(a, s, x) -> g s x) as sss[j] r) rs
  *
  * Two things happen. A map in the loop that does something for elements which do not vary with the
  * nest is split, so that this is one map, done once instead of for each element of the nest; what

@@ -3,11 +3,11 @@
  * For each element, with RIGHT for a coalesced access as the measure, the cost is the sum of
  *
  *   - for each construct that reads the array, what its accesses cost: RIGHT where they lie right,
- * or a reduction's neighbouring segments beside each other, else ONCE, or AGAIN if the same
- * work-item wants the neighbours as well or many work-items the same element; next to nothing where
- * only a part of the array is read, less where nothing is known, so that the program's order is as
- * good as any. Or what a transposed copy costs (COPY, in front of the loops that do not change the
- * array) and the accesses through it, if less;
+ *     or a reduction's neighbouring segments beside each other, else ONCE, or AGAIN if the same
+ *     work-item wants the neighbours as well or many work-items the same element; next to nothing
+ *     where only a part of the array is read, less where nothing is known, so that the program's
+ *     order is as good as any. Or what a transposed copy costs (COPY, in front of the loops that do
+ *     not change the array) and the accesses through it, if less;
  *
  *   - for each construct that makes it: WRITE if neighbours write apart, AGAIN if each goes on
  * along a row;

@@ -1,7 +1,7 @@
 /* Results that are built in the array that they become part of:
  *
- *     let ds = segmap^1 ..                       ds lies in column j of `all` from the start, and
- * the update let all' = update all[:, j] = ds    ==>    does nothing
+ *     let ds = segmap^1 ..                       ds lies in column j of `all` from the start,
+ *     let all' = update all[:, j] = ds    ==>    and the update does nothing
  *     .. ds ..
  *
  * The construct then writes before the update does. So nothing from the construct to the update may

@@ -1,8 +1,8 @@
 /* Expressions of script inputs, as Futhark's test files have them (FutharkScript):
  *
  *     expr: f atom .. atom | let x = expr in expr | let (x, y) = expr in expr | atom
- *     atom: VALUE | "text" | f | (expr, .., expr) | {field = expr, ..} | $loaddata "file" |
- * $loadbytes "file"
+ *     atom: VALUE | "text" | f | (expr, .., expr) | {field = expr, ..}
+ *           | $loaddata "file" | $loadbytes "file"
  *
  * f is an entry point of the program or a name bound by `let`. */
 #ifndef AUTOTUNE_DATA_SCRIPT_H

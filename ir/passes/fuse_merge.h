@@ -21,9 +21,10 @@ Lambda *fuse_fn_of(Ctx *cx, const Exp *e);
  * mapped-out result of `first` becomes the value that first's function gave; a mapped-out result of
  * `first` is kept iff it is in `keep`. If first's function is the caller's `own`, which nothing
  * else mentions, it is extended and not copied: chains of any length take memory in proportion. The
- * variables of both patterns are bound again: first's reduced, second's reduced, first's kept,
- * second's mapped out. Requires: both SOACs of the same width, not both with a different job but
- * map, no scatter or hist first. */
+ * variables of both patterns are bound again:
+ *     first's reduced, second's reduced, first's kept, second's mapped out.
+ * Requires: both SOACs of the same width, not both with a different job but map, no scatter or hist
+ * first. */
 Stm fuse_merge(Ctx *cx, const Stm *first, bool own, const Stm *second, const VarSet *keep);
 
 /* A rearrange or reshape that leaves the outermost dimension in place. */

@@ -1,8 +1,8 @@
 /* Nests run in the order in which their arrays lie.
  *
- *     let yss = segmap^1 <col in transposed; i < m>        let zss = segmap^1 <row in xss; j < n>
- *                        <x in col; j < n> { f x }   ==>                      <x in row; i < m> { f
- * x } let yss = rearrange (1, 0) zss
+ *     let yss = segmap^1 <col in transposed; i < m>         let zss = segmap^1 <row in xss; j < n>
+ *                        <x in col; j < n> { f x }    ==>                <x in row; i < m> { f x }
+ *                                                           let yss = rearrange (1, 0) zss
  *
  * Neighbouring work-items are neighbours in the innermost dimension. Where that goes down the
  * columns of what is read, each access is apart, or a copy is made, and the transposition of the

@@ -1,10 +1,10 @@
 /* Cheap arrays are computed again where they are read, and not made.
  *
- *     let cs = segmap^1 <x in xs; i < n> { .. f i x .. }           let ys = segmap^1 <j < n> {
- *     let ys = segmap^1 <c in cs; j < n> {                             let x = xs[j]   let c = f j
- * x let d = cs[min (j+1) (n-1)]  .. g c d .. }         ==>       let k = min (j+1) (n-1) let y =
- * xs[k]   let d = f k y
- *                                                                      .. g c d .. }
+ *     let cs = segmap^1 <x in xs; i < n> { .. f i x .. }    let ys = segmap^1 <j < n> {
+ *     let ys = segmap^1 <c in cs; j < n> {                      let x = xs[j]   let c = f j x
+ *         let d = cs[min (j+1) (n-1)]  .. g c d .. }   ==>      let k = min (j+1) (n-1)
+ *                                                               let y = xs[k]   let d = f k y
+ *                                                               .. g c d .. }
  *
  * A launch less, and a pass over memory to write the array and one to read it. Fusion does that
  * only where each element has one reader and no work is done twice; stencils on stencils have

@@ -13,14 +13,14 @@
  *  - both are in the column of a matrix that a loop has dealt to the work-item: buf[i], buf[r * k +
  * i] in `for i from local_id to k by group_size`;
  *  - a loop deals turns i to the work-items, and no two of these have that distance: buf[3 * i],
- * buf[3 * i + 1];
+ *    buf[3 * i + 1];
  *  - they are at places that differ and are the same for all: buf[0], buf[1];
  *  - they are in the two halves of a buffer that a loop works on in turns: buf[cur + ...] and
  *    buf[next + ...], where cur and next are exchanged, and never changed otherwise;
  *  - all work-items have written the same value to a place that is the same for all;
  *  - an earlier load and a later store stand under one choice that varies and has to do with the
  *    place of only one of them, or with their distance: a step of a tree, where those that read
- * what is d away are chosen so that nobody writes there.
+ *    what is d away are chosen so that nobody writes there.
  *
  * Dealt places, and those from columns on, believe the maker, and so does this: memory that VIEWs
  * name from different offsets on is different. Where there is one work-item in a group (not
@@ -61,7 +61,7 @@ typedef struct {
     const KExp *swapped;     /* the same with halves exchanged; NULL: it is in none */
     const KExp *offset;      /* of the VIEW, expanded; NULL: 0 */
     const KExp *alone[DIMS]; /* conditions that leave one work-item, a dimension each */
-    const Choice *choices; /* around it */
+    const Choice *choices;   /* around it */
     int n_choices;
     bool lead; /* by the group's lead alone */
 } Access;

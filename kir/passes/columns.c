@@ -1,12 +1,15 @@
 /* Kernels whose groups work on one element of a nest after the other, made to work on several
  * neighbouring ones at a time, where that reads and writes memory in longer runs:
  *
- *     for g from group_id to n by groups {       for t from group_id to ceil(n / columns) by groups
- * { load x = xss[m * local_id + g]             g = min(t * columns + column, n - 1) store
- * tmp[local_id] = x                    load x = xss[m * row + g] barrier local ->       store
- * tmp[row * columns + column] = x load y = tmp[n - 1 - local_id]             barrier local store
- * yss[m * local_id + g] = y            load y = tmp[(n - 1 - row) * columns + column] } if t *
- * columns + column < n { store yss[m * row + g] = y } }
+ *   for g from group_id to n by groups {     for t from group_id to ceil(n / columns) by groups {
+ *     load x = xss[m * local_id + g]           g = min(t * columns + column, n - 1)
+ *     store tmp[local_id] = x                  load x = xss[m * row + g]
+ *     barrier local                     ->     store tmp[row * columns + column] = x
+ *     load y = tmp[n - 1 - local_id]           barrier local
+ *     store yss[m * local_id + g] = y          load y = tmp[(n - 1 - row) * columns + column]
+ *   }                                          if t * columns + column < n {
+ *                                                store yss[m * row + g] = y
+ *                                              } }
  *
  * Work-items are then numbered in two dimensions: by the element of the group that they are for,
  * their column, and in it. (Where an element reads memory in runs of its own, its work-items are

@@ -1,14 +1,15 @@
 /* Turns that the work-items of a group share out record what fails behind their loop.
  *
- *     for j from lid to n by group_size unroll 4 {      var failed = 0; var arg = 0
- *         work w {                                      for j from lid to n by group_size unroll 4
- * { if !(0 <= i && i < n) {                       work w { fail 3 (i, n)                   => if
- * !(0 <= i && i < n) { leave w                                           set arg = failed == 0 ? i
- * : arg }                                                     set failed = failed == 0 ? 1 : failed
- *             load x = xs[i]                                        leave w
- *             store a[j] = x                                    ...
- *         }                                             }
- *     }                                                 if failed == 1 { fail 3 (arg, n) }
+ *     for j from lid to n by group_size unroll 4 {   var failed = 0; var arg = 0
+ *       work w {                                     for j from lid to n by group_size unroll 4 {
+ *         if !(0 <= i && i < n) {                      work w {
+ *           fail 3 (i, n)                       =>       if !(0 <= i && i < n) {
+ *           leave w                                        set arg = failed == 0 ? i : arg
+ *         }                                                set failed = failed == 0 ? 1 : failed
+ *         load x = xs[i]                                   leave w
+ *         store a[j] = x                               ...
+ *       }                                            }
+ *     }                                              if failed == 1 { fail 3 (arg, n) }
  *
  * To record a failure is a call with atomics in it, across which the target's compiler moves
  * nothing: each load would have arrived, and be stored, before the next index is looked at. With

@@ -10,8 +10,8 @@
  *
  * becomes, where the compiler will know how many turns these are, and they are few,
  *
- *     for base from 0 to n by group_size unroll 8 { turn = base / group_size; j = base + lid; if j
- * < n { own[turn] = x } }
+ *     for base from 0 to n by group_size unroll 8 {
+ *         turn = base / group_size; j = base + lid; if j < n { own[turn] = x } }
  *
  * and stays what it is elsewhere: IFs on `unrolls` choose, which a kernel built for the sizes of
  * its launch answers with yes. Elements that other work-items read besides are kept in both. Of a

@@ -5,9 +5,9 @@
  *              ["may_fail"] ["alone"] ["sized"] ["columns_later" | "columns_behind" | "columns"]
  *              ["vectors" INT] ["heap_of" PRIM+] ["narrow"]
  *              (formal | "slice" NAME "of" exp | "when" exp)* block
- *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type ["steady"] | "local" buffer
- * ["steady"] | "heap" buffer "," NAME ":" type buffer   = NAME ":" space PRIM ["[" INT "]"]
- * ["read_only"] ["no_alias"] ["write_any"]
+ *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type ["steady"]
+ *            | "local" buffer ["steady"] | "heap" buffer "," NAME ":" type
+ *   buffer   = NAME ":" space PRIM ["[" INT "]"] ["read_only"] ["no_alias"] ["write_any"]
  *              ["own_writes"] ["padded"] ["unshared"] ["align" INT]
  *   type     = (PRIM | "index") ["x" LANES]                          f32, f32x4, index
  *   block    = "{" stm* "}"

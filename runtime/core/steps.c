@@ -5,8 +5,8 @@
  * has the texts of all kernels that occur (steps.cl):
  *
  *     for each step:  wait for all groups, if it touches a block that another one since the last
- * such wait wrote, or writes one that was touched; then call its kernel's function for each of its
- * groups
+ *                     such wait wrote, or writes one that was touched; then call its kernel's
+ *                     function for each of its groups
  *
  * Which steps there are, with which arguments, that kernel reads from a block of words. So whatever
  * the host decides (branches, sizes that vary, versions, checks) it decides as always, blocks are

@@ -2,13 +2,13 @@
  * each library; what follows there are the functions of its types and entry points.
  *
  * - Functions that can fail return FUTHARK_SUCCESS or another code, or NULL;
- * futhark_context_get_error says why.
+ *   futhark_context_get_error says why.
  * - Strings that are passed are copied. Strings that are returned as `char *` are the caller's, to
- * free().
+ *   free().
  * - Several contexts may be used at once. A context may be used by several threads: one waits for
- * the other.
+ *   the other.
  * - Calls of entry points do not wait for the device. Failures inside of kernels show in
- * futhark_context_sync, or where values are fetched, which waits.
+ *   futhark_context_sync, or where values are fetched, which waits.
  * - Nothing is printed, and no file is read or written, unless the configuration asks for it. */
 #include <stdbool.h>
 #include <stddef.h>

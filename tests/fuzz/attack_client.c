@@ -1,8 +1,10 @@
 /* A client of attack.sf as a library, for attack.py:
  *
  *     client calls SEED N       N calls at random, of which many fail, each with its message: the
- * context goes on client cache SEED N DIR   N times a kernel is taken from a damaged entry of the
- * cache DIR, or built client tuning FILE...     a context for each tuning file, which may be wrong
+ *                               context goes on
+ *     client cache SEED N DIR   N times a kernel is taken from a damaged entry of the cache DIR, or
+ *                               built
+ *     client tuning FILE...     a context for each tuning file, which may be wrong
  *
  * Prints what is wrong, and last `N passed, N failed`. Sanitizers see the rest. */
 #include "attack.h"

@@ -1,9 +1,10 @@
 /* Runs IR programs by the interpreter and compares.
  *
  *     interp_test                     the files of tests/unit, and of tests/pass/fuse, joined and
- * renest, after the pass too interp_test FILE.ir... interp_test --fuse FILE.ir...   before and
- * after pass_fuse, which must make no difference interp_test --print FILE.ir     prints the program
- * after pass_fuse
+ *                                     renest, after the pass too
+ *     interp_test FILE.ir...
+ *     interp_test --fuse FILE.ir...   before and after pass_fuse, which must make no difference
+ *     interp_test --print FILE.ir     prints the program after pass_fuse
  *
  * The files say what they expect in comments at the start of a line:
  *
