@@ -238,6 +238,14 @@ Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
  * nested constructs and SOACs, as far as they are known outside. What a version with less
  * parallelism does not exploit, each of its work-items does step by step (mf_par_in_effect). */
 Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
+/* All parallelism inside of construct e, of widths that are known where what is `inside` is not;
+ * what e binds is added to that. */
+Atom par_inside(Flat *fl, VarSet *inside, const Exp *e, Bld *bl);
+/* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
+int64_t intra_width_bound(const Body *b);
+
+/* --- costs.c -------------------------------------------------------------------------------- */
+
 /* Nothing to weigh. */
 Cost no_cost(void);
 /* What e_top with body b under S costs, where e_flat goes on under the nest. Maps of reductions are
@@ -252,8 +260,6 @@ Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra
 /* ... where e_flat does not go on under the nest: little if b is a reduction in a loop that
  * combines what it gives. Else it is not weighed. */
 Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
-/* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
-int64_t intra_width_bound(const Body *b);
 
 /* --- intragroup.c --------------------------------------------------------------------------- */
 

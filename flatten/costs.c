@@ -1,0 +1,540 @@
+/* What versions cost, and what they spare: how an untuned program chooses (mf_pays,
+ * common/scalar.h).
+ *
+ * A version is weighed against those behind it, which flatten more: it spares launches, or passes
+ * over elements, and takes steps of a work-item for that. Which kernels makers have for what the
+ * others become is known here, in so far as it decides: what they do in one launch, reading each
+ * element once, no version needs to spare. Thresholds that are set go before. */
+#include "flatten/rules.h"
+
+static Atom times(Bld *bl, Loc loc, Atom a, Atom b)
+{
+    return bld_binop(bl, loc, OP_MUL, a, b);
+}
+
+/* --- What a version for work-groups costs, and what it spares ------------------------------- */
+
+typedef struct {
+    Flat *fl;
+    VarSet *inside; /* bound in the body or by S */
+    VarSet *around; /* variables of S but for its innermost dimension */
+    Bld *bl;
+    Atom steps, elems; /* of a group */
+    Atom products;     /* those of elems that e_flat has in tiles */
+} Costs;
+
+static void cost_of_body(void *env, Body *b);
+static bool only_reduces(const Body *b);
+
+/* Is the atom, inside of construct e, a row of an array that all groups read, or all of S's
+ * innermost dimension? */
+static bool is_shared_row(const Costs *c, const Exp *e, Atom a)
+{
+    for (int d = 0; d < e->seg.nest.n; d++)
+        for (int k = 0; k < e->seg.nest.at[d].xs.n; k++) {
+            Atom arr = e->seg.nest.at[d].arrs.at[k];
+            if (e->seg.nest.at[d].xs.at[k] == a.var)
+                return !atom_variant(c->inside, arr) || varset_has(c->around, arr.var);
+        }
+    return false;
+}
+
+/* Does the construct multiply a matrix that all groups read with a row that each has, so that
+ * e_flat multiplies two matrices? Not where rows are known to be short, which tiles have
+ * little of. */
+static bool is_product(const Costs *c, const Exp *e)
+{
+    enum { SHORT = 64 };
+    const Stms *ss = &e->seg.body->stms;
+    bool shared = false, own = false;
+    if ((e->kind != E_SEGMAP && e->kind != E_SEGRED) || !only_reduces(e->seg.body))
+        return false;
+    for (int i = 0; i < ss->n; i++) {
+        const Exp *r = ss->at[i].exp;
+        bool is_long = exp_is_soac(r) && (r->soac.width.var || r->soac.width.c.i > SHORT);
+        for (int k = 0; is_long && k < r->soac.arrs.n; k++) {
+            shared |= is_shared_row(c, e, r->soac.arrs.at[k]);
+            own |= atom_variant(c->inside, r->soac.arrs.at[k]);
+        }
+    }
+    return shared && own;
+}
+
+static void cost_bound(void *env, Var *v)
+{
+    varset_add(((Costs *)env)->inside, v);
+}
+
+/* A construct: its elements are dealt out to a group's work-items, which do what is inside of them
+ * step by step. */
+static void cost_of_seg(Costs *c, const Exp *e)
+{
+    Bld *bl = c->bl;
+    Loc loc = {0};
+    Atom width = atom_i64(1), inner = par_inside(c->fl, c->inside, e, bl);
+    for (int d = 0; d < e->seg.nest.n; d++)
+        width = times(bl, loc, width, e->seg.nest.at[d].width);
+    Atom rounds = bld_binop(bl, loc, OP_ADD, width, atom_i64(GROUP_PAR - 1));
+    rounds = bld_binop(bl, loc, OP_QUOT, rounds, atom_i64(GROUP_PAR));
+    c->steps = bld_binop(bl, loc, OP_ADD, c->steps, times(bl, loc, rounds, inner));
+    Atom elems = times(bl, loc, width, inner);
+    c->elems = bld_binop(bl, loc, OP_ADD, c->elems, elems);
+    if (is_product(c, e))
+        c->products = bld_binop(bl, loc, OP_ADD, c->products, elems);
+}
+
+static void cost_of_body(void *env, Body *b)
+{
+    Costs *c = env;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        ExpVisitor v = {.env = c, .binder = cost_bound, .body = cost_of_body};
+        if (exp_is_seg(s->exp))
+            cost_of_seg(c, s->exp);
+        else if (s->exp->kind == E_LOOP || s->exp->kind == E_IF)
+            exp_visit(s->exp, &v);
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(c->inside, s->pat.at[k]);
+    }
+}
+
+static void count_constructs(void *env, Body *b)
+{
+    int *n = env;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        ExpVisitor v = {.env = n, .body = count_constructs};
+        *n += exp_is_seg(e);
+        if (e->kind == E_LOOP || e->kind == E_IF)
+            exp_visit(e, &v);
+    }
+}
+
+Cost no_cost(void)
+{
+    return (Cost){.spared = atom_i64(0), .steps = atom_i64(0), .elems = atom_i64(0)};
+}
+
+/* Does each element reduce rows, and nothing more? */
+static bool only_reduces(const Body *b)
+{
+    bool reduces = false;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        bool reduction = e->kind == E_REDUCE || e->kind == E_REDOMAP;
+        if (e->kind == E_LOOP || e->kind == E_IF || (exp_is_soac(e) && !reduction))
+            return false;
+        reduces |= reduction;
+    }
+    return reduces;
+}
+
+/* Its only SOAC, a map; NULL: there are others, or it is another. */
+static const Exp *only_map(const Body *b)
+{
+    const Exp *map = NULL;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind == E_LOOP || e->kind == E_IF || (exp_is_soac(e) && (map || e->kind != E_MAP)))
+            return NULL;
+        map = exp_is_soac(e) ? e : map;
+    }
+    return map;
+}
+
+/* A version takes steps, and gains nothing by them. */
+static Cost never_pays(void)
+{
+    return (Cost){.spared = atom_i64(0), .steps = atom_i64(1), .elems = atom_i64(0)};
+}
+
+static bool holds_var(const Vars *vs, const Var *v)
+{
+    for (int i = 0; i < vs->n; i++)
+        if (vs->at[i] == v)
+            return true;
+    return false;
+}
+
+/* Does the construct, in body b, read an array again for each element of S's innermost dimension?
+ */
+static bool reads_again(const MapNest *S, const Body *b, const Nest *nest)
+{
+    const Atoms *arrs = &vec_last(nest).arrs;
+    for (int i = 0; i < arrs->n; i++) {
+        bool varies = holds_var(&vec_last(&S->dims).xs, arrs->at[i].var);
+        for (int k = 0; k < b->stms.n; k++)
+            varies |= holds_var(&b->stms.at[k].pat, arrs->at[i].var);
+        if (!varies)
+            return true;
+    }
+    return false;
+}
+
+/* Is what b does a reduction in a loop that combines what it gives? Level 1 shares its elements out
+ * to as many work-items as fit (seglanes.c). */
+static bool sums_in_loop(Flat *fl, const Body *b)
+{
+    Summing s;
+    return body_sums(fl->cx, b, &s) && s.loop;
+}
+
+/* The body of the innermost of maps with nothing but a map inside; b itself if it is no map. */
+static const Body *inside_maps(const Body *b)
+{
+    for (const Exp *map = only_map(b); map; map = only_map(b))
+        b = map->soac.fn->body;
+    return b;
+}
+
+/* An only construct that is one launch in e_flat as well, with more work-items or as many, and that
+ * reads rows once for many elements there (segtile.c, segshare.c): maps of reductions, or a
+ * reduction of what others read, too; or a histogram, whose elements groups share out there, many a
+ * segment or few. Such a version never pays. */
+static Cost cost_of_one(const MapNest *S, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind == E_SEGMAP && only_reduces(e->seg.body))
+            return never_pays();
+        if (e->kind == E_SEGRED && e->seg.nest.n == 1 && reads_again(S, b, &e->seg.nest))
+            return never_pays();
+        if (e->kind == E_SEGHIST)
+            return never_pays();
+    }
+    return no_cost();
+}
+
+static bool is_scan(const Exp *e)
+{
+    return exp_is_soac(e) && exp_is(e, F_SCAN);
+}
+
+/* Does a work-item scan by itself, inside of a construct? Its rows then lie in global memory, and
+ * it goes over them step by step, several times, while most of the group waits: this never pays. */
+static bool scans_alone(const Exp *e)
+{
+    return exp_is_seg(e) && body_any(e->seg.body, is_scan);
+}
+
+static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+{
+    Costs c = {.fl = fl,
+               .inside = varmap_new(fl->cx->perm),
+               .around = varmap_new(fl->cx->perm),
+               .bl = bl,
+               .steps = atom_i64(0),
+               .elems = atom_i64(0),
+               .products = atom_i64(0)};
+    int constructs = 0;
+    count_constructs(&constructs, (Body *)(uintptr_t)b);
+    if (constructs < 2)
+        return cost_of_one(S, b);
+    if (body_any(b, scans_alone))
+        return (Cost){atom_i64(constructs - 1), atom_i64(MAX_SIZE), atom_i64(0)};
+    nest_vars(S, c.inside);
+    MapNest outer = *S;
+    outer.dims.n--;
+    nest_vars(&outer, c.around);
+    cost_of_body(&c, (Body *)(uintptr_t)b);
+    Atom groups = par_of_nest(fl, S, bl);
+    if (c.products.var) /* a sixth of the time, or less, in e_flat */
+        c.steps =
+            bld_binop(bl, (Loc){0}, OP_ADD, c.steps,
+                      bld_binop(bl, (Loc){0}, OP_QUOT, times(bl, (Loc){0}, groups, c.products),
+                                atom_i64(RT_FULL_DEVICE)));
+    return (Cost){atom_i64(constructs - 1), c.steps, times(bl, (Loc){0}, groups, c.elems)};
+}
+
+/* --- Versions of reductions and scans of rows, and of nothing else -------------------------- */
+
+/* Is `a`, under S, a row of an array whose rows lie one behind the other: does it vary with all of
+ * S, and is the array outside no view that may have them apart? */
+static bool is_own_row(const Flat *fl, const MapNest *S, Atom a)
+{
+    Chain c;
+    if (atom_type(a).rank != 1 || !nest_chain(S, a, &c) || !chain_is_full(S, &c))
+        return false;
+    const Exp *e = def_of(fl, c.root);
+    while (e && e->kind == E_RESHAPE)
+        e = def_of(fl, e->reshape.arr);
+    return !e || !exp_is(e, F_VIEW);
+}
+
+/* ... a column, that is, a row of a transposed array, whose neighbours lie beside it? */
+static bool is_own_column(const Flat *fl, const MapNest *S, Atom a)
+{
+    Chain c;
+    if (atom_type(a).rank != 1 || !nest_chain(S, a, &c) || !chain_is_full(S, &c))
+        return false;
+    const Exp *e = def_of(fl, c.root);
+    int rank = atom_type(c.root).rank;
+    return e && e->kind == E_REARRANGE && rank > 1 && e->rearrange.perm[rank - 2] == rank - 1;
+}
+
+static bool is_of_scalars(const Exp *e)
+{
+    if (!exp_is_soac(e) || !exp_is(e, F_FOLD | F_SCAN))
+        return false;
+    for (int k = 0; k < e->soac.nes.n; k++)
+        if (atom_type(e->soac.nes.at[k]).rank > 0)
+            return false;
+    return !e->soac.fn || !body_has_soac(e->soac.fn->body);
+}
+
+typedef bool IsOwn(const Flat *fl, const MapNest *S, Atom a);
+
+/* The reduction or scan of rows (is_own: which) that is all that b, under S, does beside scalar
+ * code. bytes: of an element of the rows. NULL: b does something else. */
+static const Exp *only_rows(const Flat *fl, const MapNest *S, const Body *b, IsOwn *is_own,
+                            int *bytes)
+{
+    const Exp *found = NULL;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind != E_LOOP && !exp_has_soac(e))
+            continue;
+        if (found || !is_of_scalars(e))
+            return NULL;
+        found = e;
+    }
+    *bytes = 0;
+    for (int k = 0; found && k < found->soac.arrs.n; k++) {
+        Atom a = found->soac.arrs.at[k];
+        int size = prim_type_bytes[atom_type(a).elem];
+        if (is_own(fl, S, a) && size > *bytes)
+            *bytes = size;
+    }
+    return *bytes > 0 ? found : NULL;
+}
+
+/* In e_flat rows are one construct, too, that reads each element once, where it lies; threads with
+ * a row each read through a copy in another layout. Sums of rows that a thread loads at once are
+ * the exception. */
+static Cost cost_of_threads(const Exp *e, int bytes)
+{
+    if (exp_is(e, F_SCAN))
+        return never_pays();
+    return (Cost){atom_i64(0), e->soac.width,
+                  atom_i64((int64_t)RT_ROW_BYTES / bytes * RT_FULL_DEVICE)};
+}
+
+static void bound_in(VarSet *inside, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        for (int k = 0; k < b->stms.at[i].pat.n; k++)
+            varset_add(inside, b->stms.at[i].pat.at[k]);
+}
+
+/* Is the atom known outside of S and b, and of the loop in b, if there is one? */
+static bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop, Atom a)
+{
+    VarSet *inside = varmap_new(fl->cx->perm);
+    nest_vars(S, inside);
+    bound_in(inside, b);
+    if (loop) {
+        bound_in(inside, loop->loop.body);
+        varset_add(inside, loop->loop.i);
+        for (int k = 0; k < loop->loop.params.n; k++)
+            varset_add(inside, loop->loop.params.at[k]);
+    }
+    return !a.var || !varset_has(inside, a.var);
+}
+
+/* --- Chains: what makes rows for the next, or goes over the same ones --- */
+
+static bool is_row(const Var *v)
+{
+    return v && v->type.rank == 1 && v->type.dims[0].var;
+}
+
+/* Rows of S that b reads, and those that it gives. */
+static int rows_moved(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *used = varmap_new(fl->cx->perm);
+    free_in_body(used, b);
+    const Vars *xs = &vec_last(&S->dims).xs;
+    int n = 0;
+    for (int k = 0; k < xs->n; k++)
+        n += is_row(xs->at[k]) && varset_has(used, xs->at[k]);
+    for (int k = 0; k < b->res.n; k++)
+        n += is_row(b->res.at[k].var);
+    return n;
+}
+
+/* Rows that b makes for its own use, all as wide as what is returned; NULL: they are no more than
+ * those that it moves, or of a width that only b knows, or b does more than a few constructs one
+ * after the other. */
+static const Atom *chain_width(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *used = varmap_new(fl->cx->perm);
+    const Atom *width = NULL;
+    int kept = 0;
+    for (int i = b->stms.n - 1; i >= 0; i--) {
+        const Stm *s = &b->stms.at[i];
+        if (exp_has_soac(s->exp) && !exp_is_soac(s->exp))
+            return NULL;
+        for (int k = 0; exp_is_soac(s->exp) && k < s->pat.n; k++)
+            if (is_row(s->pat.at[k]) && varset_has(used, s->pat.at[k])) {
+                width = width ? width : &s->exp->soac.width;
+                kept += atom_eq(*width, s->exp->soac.width);
+            }
+        free_in_exp(used, s->exp);
+    }
+    return kept > rows_moved(fl, S, b) && is_outer(fl, S, b, NULL, *width) ? width : NULL;
+}
+
+/* The width of rows, one behind the other, that several constructs of b go over, and nothing else
+ * does: threads, with a row each, read and write them through copies in another layout, once for
+ * each construct. NULL: b does something else. */
+static const Atom *passes_width(Flat *fl, const MapNest *S, const Body *b)
+{
+    const Atom *width = NULL;
+    int passes = 0;
+    bool own = false;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (!exp_has_soac(e))
+            continue;
+        if (!exp_is_soac(e) || (e->soac.fn && body_has_soac(e->soac.fn->body)))
+            return NULL;
+        width = width ? width : &e->soac.width;
+        if (!atom_eq(*width, e->soac.width))
+            return NULL;
+        for (int k = 0; k < e->soac.arrs.n; k++)
+            own |= is_own_row(fl, S, e->soac.arrs.at[k]);
+        passes++;
+    }
+    return passes > 1 && own && width->var && is_outer(fl, S, b, NULL, *width) ? width : NULL;
+}
+
+/* Does a statement with SOACs in the loop's body give the next value of parameter k? */
+static bool made_anew(const Exp *loop, int k)
+{
+    const Stms *ss = &loop->loop.body->stms;
+    for (int i = 0; i < ss->n; i++)
+        if (exp_has_soac(ss->at[i].exp) &&
+            holds_var(&ss->at[i].pat, loop->loop.body->res.at[k].var))
+            return true;
+    return false;
+}
+
+/* The width of rows that a loop of b makes anew in each turn, for the next one. NULL: there are
+ * none, or none whose width is known outside. */
+static const Atom *carried_width(Flat *fl, const MapNest *S, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        for (int k = 0; e->kind == E_LOOP && k < e->loop.params.n; k++) {
+            const Var *v = e->loop.params.at[k];
+            if (is_row(v) && made_anew(e, k) && is_outer(fl, S, b, e, v->type.dims[0]))
+                return &v->type.dims[0];
+        }
+    }
+    return NULL;
+}
+
+/* Threads have these rows in global memory, groups near. Where there are threads enough, short rows
+ * are theirs all the same: they would leave most of a group idle. */
+static Cost cost_of_chain(Flat *fl, const MapNest *S, Atom width, Bld *bl)
+{
+    Loc loc = {0};
+    Atom full = bld_binop(bl, loc, OP_QUOT, par_of_nest(fl, S, bl), atom_i64(RT_FULL_DEVICE));
+    Atom enough = bld_binop(bl, loc, OP_MIN, full, atom_i64(1));
+    return (Cost){atom_i64(0), width,
+                  times(bl, loc, enough, atom_i64((int64_t)RT_SHORT_ROW * RT_FULL_DEVICE))};
+}
+
+/* Lanes share out a turn's reduction, so many to an element, and go through all turns in a launch;
+ * what else there is takes a launch, or a barrier, for each. */
+Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+{
+    enum { LANES = 32 };
+    Loc loc = {0};
+    Summing s;
+    if (!body_sums(fl->cx, b, &s) || !s.loop)
+        return no_cost();
+    Atom width = s.red->exp->soac.width;
+    if (!is_outer(fl, S, b, s.loop, width))
+        width = atom_i64(1);
+    return (Cost){atom_i64(1), bld_binop(bl, loc, OP_QUOT, width, atom_i64(LANES)),
+                  times(bl, loc, par_of_nest(fl, S, bl), width)};
+}
+
+Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+{
+    int bytes;
+    const Exp *e = only_rows(fl, S, b, is_own_row, &bytes);
+    if (e)
+        return cost_of_threads(e, bytes);
+    const Atom *width = chain_width(fl, S, b);
+    width = width ? width : carried_width(fl, S, b);
+    width = width ? width : passes_width(fl, S, b);
+    if (width)
+        return cost_of_chain(fl, S, *width, bl);
+    const Body *in = inside_maps(b);
+    if (in == b)
+        return cost_of_lanes(fl, S, b, bl);
+    return only_reduces(in) || sums_in_loop(fl, in) ? never_pays() : no_cost();
+}
+
+/* A scan of rows by a work-group each reads them once, e_flat where they are longer than a tile
+ * twice; shorter ones than a group it packs. */
+static Cost cost_of_rows(const Exp *e, const MapNest *S, Bld *bl)
+{
+    enum { FEWEST = RT_FULL_DEVICE / GROUP_PAR };
+    Loc loc = {0};
+    if (!exp_is(e, F_SCAN))
+        return never_pays();
+    Atom rows = par_of_nest(NULL, S, bl);
+    rows = times(bl, loc, rows, atom_i64(GROUP_PAR / FEWEST));
+    Atom least = bld_binop(bl, loc, OP_MIN, rows, e->soac.width);
+    return (Cost){atom_i64(0), atom_i64(GROUP_PAR),
+                  times(bl, loc, least, atom_i64(RT_FULL_DEVICE))};
+}
+
+/* Does b consist of reductions and maps, beside scalar code? */
+static bool only_folds(const Body *b)
+{
+    bool folds = false;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        bool fold = exp_is(e, F_FOLD);
+        if (exp_has_soac(e) && !fold && e->kind != E_MAP)
+            return false;
+        folds |= fold;
+    }
+    return folds;
+}
+
+/* Are rows of S that b reads columns in memory, of which a group's work-items would read an element
+ * each, and none a row? e_flat reduces columns as they lie (segacross.c). */
+static bool reads_columns(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *used = varmap_new(fl->cx->perm);
+    free_in_body(used, b);
+    const Vars *xs = &vec_last(&S->dims).xs;
+    bool columns = false;
+    for (int k = 0; k < xs->n; k++) {
+        if (xs->at[k]->type.rank != 1 || !varset_has(used, xs->at[k]))
+            continue;
+        if (!is_own_column(fl, S, atom_var(xs->at[k])))
+            return false;
+        columns = true;
+    }
+    return columns;
+}
+
+Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl)
+{
+    int bytes;
+    const Exp *e = only_rows(fl, S, b, is_own_row, &bytes);
+    if (e)
+        return cost_of_rows(e, S, bl);
+    if (only_folds(b) && reads_columns(fl, S, b))
+        return never_pays();
+    const Body *in = inside_maps(b);
+    if (in != b && sums_in_loop(fl, in))
+        return never_pays();
+    return cost_of_intra(fl, S, intra, bl);
+}
