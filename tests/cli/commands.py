@@ -511,6 +511,23 @@ def kernels_of_each_target(box):
 
 
 @case(False)
+def stages_behind_flattening(box):
+    """Of a plan and of kernels, too, what each stage takes and leaves is told, by the names that the list has."""
+    box.put("p.sf", "entry main [n] (xs: [n]f32) : f32 = reduce (+) 0.0f32 xs\n")
+    listed = {line.split()[0] for line in box.run([MINIFUT, "ir", "--list"], 0)[0].splitlines() if "  " in line}
+    told = box.minifut("compile --emit=c --time-passes p.sf", 0, "\nall ")[1].splitlines()
+    rows = {line.split()[0]: float(line.split()[1]) for line in told}
+    for name in ("parse", "check", "lower", "verify", "kernel", "specialize", "emit"):
+        listed.add(name)
+    if set(rows) - {"all"} != listed or abs(sum(rows.values()) - 2 * rows["all"]) > 1:
+        raise Failed(f"--time-passes: {sorted(set(rows) ^ listed)}, all: {rows.get('all')}")
+    traced = box.minifut("compile --emit=c --trace-passes p.sf", 0, "-- after")[1]
+    for head in ("-- after flatten\n", "-- after host\n", "-- after targets", " after kernel\nkernel ", " on cpu after specialize\n"):
+        if head not in traced:
+            raise Failed(f"--trace-passes: no {head!r}")
+
+
+@case(False)
 def option_of_a_C_compiler(box):
     box.put("p.sf", GOOD)
     box.put("cc", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n")

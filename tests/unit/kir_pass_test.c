@@ -2,11 +2,14 @@
 #include "check.h"
 
 #include "kir/facts/verify.h"
+#include "kir/hash.h"
 #include "kir/passes/passes.h"
+#include "kir/text/text.h"
 #include "kir/walk.h"
 #include "kir_random.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void print_kernel(const char *title, const KFun *f)
 {
@@ -16,7 +19,7 @@ static void print_kernel(const char *title, const KFun *f)
     out_free(&o);
 }
 
-static int index_bits = 32, runs, narrow_runs, merged, vectors[N_KSTMS];
+static int index_bits = 32, runs, narrow_runs, merged, unchanged, vectors[N_KSTMS];
 
 static bool count_vectors(void *env, KStm *s)
 {
@@ -34,13 +37,31 @@ static int n_locals(const KFun *f)
     return n;
 }
 
+static bool same_text(const KFun *f, const KFun *g)
+{
+    Out x = {0}, y = {0};
+    kir_print(&x, f);
+    kir_print(&y, g);
+    bool same = strcmp(x.text, y.text) == 0;
+    out_free(&x);
+    out_free(&y);
+    return same;
+}
+
 /* Before and after, on some data. */
 static bool pass_keeps(Arena *a, const KPass *pass, uint64_t seed)
 {
     KFun *before = rk_kernel(a, seed), *after = kfun_copy(a, before);
     Loc at;
     bool known = !kir_check(a, before, &at);
+    uint64_t stamp = kir_stamp(after);
     pass->run(a, after);
+    if (stamp == kir_stamp(after) && !same_text(before, after)) {
+        fprintf(stderr, "%s, seed %llu: changes that the stamp does not show\n", pass->name,
+                (unsigned long long)seed);
+        return false;
+    }
+    unchanged += stamp == kir_stamp(after);
     kblock_visit(&after->body, &(KVisitor){.enter = count_vectors});
     merged += n_locals(before) - n_locals(after);
     const char *wrong = known ? kir_check(a, after, &at) : NULL;
@@ -264,7 +285,7 @@ int main(int argc, char **argv)
         arena_reset(a, m);
     }
     arena_free(a);
-    CHECK(only || (narrow_runs > runs / 4 && merged > n / 2));
+    CHECK(only || (narrow_runs > runs / 4 && merged > n / 2 && unchanged > n));
     CHECK(only || (vectors[KST_LOAD] > n / 8 && vectors[KST_STORE] > n / 8));
     return check_summary();
 }
