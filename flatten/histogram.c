@@ -2,9 +2,8 @@
  * bins is turned inside out first, as rule G4 does for reductions: the rows become dimensions of
  * the nest and of the index, and what is left is an operator on scalars.
  *
- *     hist (is, vs) (map2 op) (replicate m d)         S |- seghist^l S <i, v in is, vs> <j < m>
- *          into dest: [k][m]t                   ==>          op d into dest: (S's indices, i, j),
- * v[j]
+ *     hist (is, vs) (map2 op) (replicate m d)       S |- seghist^l S <i, v in is, vs> <j < m>
+ *          into dest: [k][m]t                 ==>        op d into dest: (S's indices, i, j), v[j]
  */
 #include "flatten/rules.h"
 

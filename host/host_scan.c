@@ -1,10 +1,11 @@
 /* A scan and the scatter that follows its results: what filters become. Where the scatter can be
  * done at the place of the scan, one maker gets both.
  *
- *     offsets, flags = segscan^1 ...              offsets, flags = segscan^1 ...
- *     count = offsets[n - 1]            ===>      dest = scratch
- *     dest = scratch                              written = segscatter^1 <f in flags, o in offsets,
- * ..> into dest written = segscatter^1 ...                  count = offsets[n - 1]
+ *     offsets, flags = segscan^1 ...            offsets, flags = segscan^1 ...
+ *     count = offsets[n - 1]            ===>    dest = scratch
+ *     dest = scratch                            written = segscatter^1 <f in flags,
+ *     written = segscatter^1 ...                            o in offsets, ..> into dest
+ *                                               count = offsets[n - 1]
  *
  * What stands between them must not be needed by the scatter, but for the memory that it writes:
  * that is new, so that nobody reads it before. A scatter that can fail stays, as failures come in

@@ -10,8 +10,7 @@
  *     not change the array) and the accesses through it, if less;
  *
  *   - for each construct that makes it: WRITE if neighbours write apart, AGAIN if each goes on
- * along a row;
- *
+ *     along a row;
  *   - for each place where it is passed on (loops, branches, results of the entry): PASS_ON if the
  *     layouts differ. Such a copy is made for small arrays, too, whose launch is what it costs.
  *

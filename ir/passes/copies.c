@@ -3,9 +3,9 @@
  * A copy lets its result be consumed without harm to the original, and the other way round. It is
  * not needed where
  *   - the original is the body's own fresh array that nothing else uses afterwards: the result
- * takes its place (Takeover), or
+ *     takes its place (Takeover), or
  *   - neither of the two is consumed afterwards and the result does not leave the body (ReadOnly;
- * in the SOAC dialect only: after flattening a copy may be there for its layout). */
+ *     in the SOAC dialect only: after flattening a copy may be there for its layout). */
 #include "ir/passes/simplify.h"
 
 typedef struct {

@@ -4,7 +4,7 @@
  *   1. it computes them, and sums them up;
  *   2. the work-items of a segment scan their sums;
  *   3. it goes over its elements again, beginning with what lies before them, and does the maps
- * that follow (groupafter.c).
+ *      that follow (groupafter.c).
  *
  * The sequential run of elements is the gain: a step over the work-items costs a barrier and an
  * application of the operator by all of them. So many groups are small (groupcost.c). Segments of

@@ -1,9 +1,11 @@
 /* What the groups of one launch tell each other while they run: a board of words of 64 bits in
  * global memory (rt_board), of which each group has a line.
  *
- *   line 0            how many groups have begun, in the lower half; the upper half is the launch's
- * number line 1 + number   the values of an operator that a group has found, 32 bits to a word; the
- * upper half of each word says in which launch, and whether it is all that the group will find
+ *   line 0            how many groups have begun, in the lower half; the upper half is the
+ *                     launch's number
+ *   line 1 + number   the values of an operator that a group has found, 32 bits to a word; the
+ *                     upper half of each word says in which launch, and whether it is all that the
+ *                     group will find
  *
  * A group draws its number when it begins. So those with smaller numbers have begun before it, and
  * on devices where groups that run go on (fact LOOKS_BACK) it may wait for them. Words are written

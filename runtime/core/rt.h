@@ -223,8 +223,8 @@ RT_API void rt_ctx_free(rt_ctx *ctx);
 RT_API const char *rt_error(const rt_ctx *ctx);
 
 /* Stores a message and returns RT_ERR: for checks in generated code, as
- *     return rt_error_set(ctx, "main: argument 2: expected an array of shape [n][4], got
- * [%ld][%ld]", ..) with the usual printf directives. */
+ *     return rt_error_set(ctx, "main: argument 2: expected [n][4], got [%ld][%ld]", ..)
+ * with the usual printf directives. */
 RT_API int rt_error_set(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Stores the message of a site with its arguments (NULL or 8 of them) and returns RT_ERR. */
 RT_API int rt_fail(rt_ctx *ctx, int site, const int64_t *args);

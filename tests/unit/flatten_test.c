@@ -5,12 +5,13 @@
  * A test is one file of the SOAC dialect that says what it expects in comments:
  *
  *     -- input VALUE*             run the (only) entry on these; every mode, and every threshold
- * forced both ways, must give what the unflattened program gives
+ *                                 forced both ways, must give what the unflattened program gives
  *     -- output VALUE*            and that is this
  *     -- fails                    the input above must be refused, before and after
  *     -- thresholds N             their number in mode incremental
  *     -- shape [MODE] PATH N, ..  parallel constructs: /if/then/segmap 1 means that the body
- * reached by these forms holds one segmap; default mode: incremental
+ *                                 reached by these forms holds one segmap; default mode:
+ *                                 incremental
  *     -- path NAME PATH           the PATH of a threshold's class
  *     -- log RULE TEXT            some line of the derivation (incremental) has this rule and text
  *
