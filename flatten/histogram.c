@@ -7,52 +7,6 @@
  */
 #include "flatten/rules.h"
 
-static bool has_array(const Lambda *op)
-{
-    for (int k = 0; k < op->params.n; k++)
-        if (op->params.at[k]->type.rank > 0)
-            return true;
-    return false;
-}
-
-/* The element that a neutral array repeats in its outermost dimension; false if there is none. */
-static bool repeated(Flat *fl, Atom ne, Atom *elem)
-{
-    const Exp *e = def_of(fl, ne);
-    if (!e || e->kind != E_REPLICATE || atom_type(e->replicate.val).rank > 0)
-        return false;
-    if (elem)
-        *elem = e->replicate.val;
-    return true;
-}
-
-/* Is the operator, map for map, one on scalars? */
-static bool is_vectorised(Flat *fl, const Exp *e)
-{
-    const Lambda *op = e->soac.op;
-    if (body_has_soac(e->soac.fn->body))
-        return false;
-    for (int k = 0; k < e->soac.nes.n; k++)
-        if (atom_type(e->soac.nes.at[k]).rank > 0 && !repeated(fl, e->soac.nes.at[k], NULL))
-            return false;
-    Atom width;
-    while (has_array(op)) {
-        for (int k = 0; k < op->params.n; k++)
-            if (op->params.at[k]->type.rank != op->params.at[0]->type.rank)
-                return false;
-        op = op_on_elements(fl, op, &width);
-        if (!op)
-            return false;
-    }
-    return true;
-}
-
-bool hist_is_parallel(Flat *fl, const VarSet *variant, const Exp *e)
-{
-    return op_is_invariant(variant, e) &&
-           (fl->level > 0 || !has_array(e->soac.op) || is_vectorised(fl, e));
-}
-
 /* A histogram under construction: the nest, the code of an element, its position and values. */
 typedef struct {
     MapNest S1;
@@ -64,7 +18,7 @@ typedef struct {
 static void unmap_op(Flat *fl, const Exp *e, Hist *h)
 {
     Atoms ix = {0};
-    while (has_array(h->op)) {
+    while (op_has_arrays(h->op)) {
         Atom width;
         h->op = op_on_elements(fl, h->op, &width);
         h->S1 = nest_push(fl, &h->S1, width, NULL, NULL);
@@ -74,7 +28,7 @@ static void unmap_op(Flat *fl, const Exp *e, Hist *h)
     for (int k = 0; k < h->vals.n; k++) {
         Exp *elem = exp_index(fl->cx, e->loc, h->vals.at[k], ix.at, ix.n, true);
         h->vals.at[k] = bld_exp(&h->bl, "x", elem);
-        repeated(fl, h->nes.at[k], &h->nes.at[k]);
+        repeated_element(fl, h->nes.at[k], &h->nes.at[k]);
     }
     log_rule(fl, "G4", &h->S1, e, "the map in the histogram's operator becomes part of the nest");
 }
@@ -106,7 +60,7 @@ Atoms flatten_hist(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         vec_push(fl->cx->perm, k < rank ? &h.index : &h.vals, fn->body->res.at[k]);
     for (int k = 0; k < fn->body->stms.n; k++)
         bld_stm(&h.bl, fn->body->stms.at[k]);
-    if (has_array(h.op) && is_vectorised(fl, e))
+    if (op_has_arrays(h.op) && hist_is_vectorised(fl, e))
         unmap_op(fl, e, &h);
     Seg sg = {.kind = E_SEGHIST, .S = &h.S1, .stms = h.bl.stms, .op = h.op, .nes = h.nes};
     sg.loc = e->loc;

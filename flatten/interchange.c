@@ -4,76 +4,6 @@
 
 /* --- G4: reduce (map (\x y -> e)) (replicate k d) z ----------------------------------------- */
 
-/* The map that the operator consists of; NULL if it is something else. */
-static const Stm *mapped_op(const Lambda *op)
-{
-    const Body *b = op->body;
-    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_MAP || b->res.n != b->stms.at[0].pat.n)
-        return NULL;
-    const Stm *s = &b->stms.at[0];
-    for (int k = 0; k < b->res.n; k++)
-        if (b->res.at[k].var != s->pat.at[k])
-            return NULL;
-    return s;
-}
-
-static int index_of(const Vars *vs, Atom a)
-{
-    for (int k = 0; k < vs->n; k++)
-        if (a.var == vs->at[k])
-            return k;
-    return -1;
-}
-
-/* The operator's params must be used as inputs of the map only. */
-static bool params_only_mapped(const Lambda *op, const Exp *map)
-{
-    for (int k = 0; k < map->soac.arrs.n; k++)
-        if (index_of(&op->params, map->soac.arrs.at[k]) < 0)
-            return false;
-    Arena *tmp = arena_new();
-    Ctx cx = {.perm = tmp};
-    Vars frees = free_vars_lambda(&cx, map->soac.fn);
-    bool ok = true;
-    for (int i = 0; i < frees.n; i++)
-        ok = ok && index_of(&op->params, atom_var(frees.at[i])) < 0;
-    arena_free(tmp);
-    return ok;
-}
-
-bool g4_applies(const Exp *e)
-{
-    const Stm *m = mapped_op(e->soac.op);
-    return m && params_only_mapped(e->soac.op, m->exp);
-}
-
-/* The operator on one element: the map's function with params (accumulators, elements). */
-static Lambda *element_op(Flat *fl, const Lambda *op, const Exp *map)
-{
-    Vars params = {0};
-    Atoms args = {0};
-    for (int k = 0; k < op->params.n; k++) {
-        const Var *v = op->params.at[k];
-        vec_push(fl->cx->perm, &params, var_new(fl->cx, v->base, type_row(v->type), v->loc));
-    }
-    for (int k = 0; k < map->soac.arrs.n; k++) {
-        int at = index_of(&op->params, map->soac.arrs.at[k]);
-        vec_push(fl->cx->perm, &args, atom_var(params.at[at]));
-    }
-    Bld bl = bld_new(fl->cx);
-    Atoms res = bld_inline_lambda(&bl, map->soac.fn, &args);
-    return lambda_new(fl->cx, params, bld_body(&bl, res));
-}
-
-Lambda *op_on_elements(Flat *fl, const Lambda *op, Atom *width)
-{
-    const Stm *m = mapped_op(op);
-    if (!m || !params_only_mapped(op, m->exp))
-        return NULL;
-    *width = m->exp->soac.width;
-    return element_op(fl, op, m->exp);
-}
-
 /* d of replicate k d: one element of the neutral array. Of another array: an element that the map
  * takes from it (which leaves the inner reduction sequential). */
 static Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl)
@@ -107,12 +37,12 @@ static Body *interchanged(Flat *fl, const Stm *s)
 {
     Ctx *cx = fl->cx;
     const Exp *e = s->exp;
-    const Exp *map = mapped_op(e->soac.op)->exp;
+    Atom width;
     Bld bl = bld_new(cx);
     Exp *inner = exp_new(cx, e->kind, e->loc);
     inner->soac.width = e->soac.width;
     inner->soac.comm = e->soac.comm;
-    inner->soac.op = element_op(fl, e->soac.op, map);
+    inner->soac.op = op_on_elements(fl, e->soac.op, &width);
     Vars columns = {0};
     Atoms arrs = {0};
     for (int k = 0; k < e->soac.nes.n; k++) {
@@ -127,7 +57,7 @@ static Body *interchanged(Flat *fl, const Stm *s)
     Bld in = bld_new(cx);
     Atoms res = bld_exps(&in, "r", inner);
     Lambda *lam = lambda_new(cx, columns, bld_body(&in, res));
-    Exp *outer = exp_map(cx, e->loc, map->soac.width, arrs, lam);
+    Exp *outer = exp_map(cx, e->loc, width, arrs, lam);
     outer->attrs = e->attrs;
     Atoms mapped = bld_exps(&bl, "res", outer);
     for (int k = 0; k < mapped.n && e->kind == E_SCAN; k++)

@@ -1,34 +1,6 @@
 /* Reductions and scans: direct constructs, and rule G9 for those with SOACs in their function. */
 #include "flatten/rules.h"
 
-static bool has_array(const Vars *vs)
-{
-    for (int k = 0; k < vs->n; k++)
-        if (vs->at[k]->type.rank > 0)
-            return true;
-    return false;
-}
-
-bool op_is_invariant(const VarSet *variant, const Exp *e)
-{
-    for (int k = 0; k < e->soac.nes.n; k++)
-        if (atom_variant(variant, e->soac.nes.at[k]))
-            return false;
-    Arena *tmp = arena_new();
-    Ctx cx = {.perm = tmp};
-    Vars frees = free_vars_lambda(&cx, e->soac.op);
-    bool flat = true;
-    for (int i = 0; i < frees.n; i++)
-        flat = flat && !varset_has(variant, frees.at[i]);
-    arena_free(tmp);
-    return flat;
-}
-
-bool is_flat_op(const VarSet *variant, const Exp *e)
-{
-    return !has_array(&e->soac.op->params) && op_is_invariant(variant, e);
-}
-
 /* --- The parts of the four forms ------------------------------------------------------------ */
 
 static bool scans(const Exp *e)
@@ -112,7 +84,7 @@ static bool divide(Flat *fl, const Exp *e, const Lambda *fn, Division *d)
     Ctx *cx = fl->cx;
     const Stms *ss = &fn->body->stms;
     int n = e->soac.nes.n;
-    if (has_array(&e->soac.op->params)) /* rule G4 wants it without a function */
+    if (op_has_arrays(e->soac.op)) /* rule G4 wants it without a function */
         return false;
     VarSet *head = varmap_new(cx->perm), *need = varmap_new(cx->perm);
     add_uses(head, &fn->body->res, n, fn->body->res.n);
@@ -261,7 +233,7 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 
 Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
-    if (!has_array(&s->exp->soac.op->params))
+    if (!op_has_arrays(s->exp->soac.op))
         return rule_g9(fl, S, s, out);
     if (!s->exp->soac.fn)
         return rule_g4(fl, S, s, out);

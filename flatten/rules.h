@@ -110,7 +110,7 @@ Atoms bind_fresh(Flat *fl, const MapNest *S, const Vars *pat, Exp *e, Bld *out);
 Atom bind_one(Flat *fl, const MapNest *S, const char *base, Exp *e, Bld *out);
 const char *plural(Flat *fl, const char *base, int n);
 
-/* --- analysis.c: what may be exploited ------------------------------------------------------ */
+/* --- definitions.c -------------------------------------------------------------------------- */
 
 void analyse_program(Flat *fl, const Prog *p); /* defs, consumed, overwritten */
 void analyse_body(Flat *fl, const Body *b);    /* the same for a body made by the pass */
@@ -118,6 +118,26 @@ bool is_consumed(const Flat *fl, Atom a);
 void inherit_consumed(Flat *fl, const Var *from, const Var *to); /* `to` becomes `from` */
 Exp *def_of(const Flat *fl, Atom a);                             /* NULL if unknown */
 bool atom_variant(const VarSet *variant, Atom a);
+
+/* --- operators.c ---------------------------------------------------------------------------- */
+
+bool op_has_arrays(const Lambda *op);
+/* A reduction or scan whose operator and neutral elements can be those of a construct. */
+bool is_flat_op(const VarSet *variant, const Exp *e);
+/* Is the operator a map? */
+bool g4_applies(const Exp *e);
+/* The operator `map op1` as op1, and the width of the map; NULL if op is not of that form. */
+Lambda *op_on_elements(Flat *fl, const Lambda *op, Atom *width);
+/* The scalar that a neutral array repeats in its outermost dimension; false if there is none. elem
+ * may be NULL. */
+bool repeated_element(Flat *fl, Atom ne, Atom *elem);
+/* Is a histogram's operator, map for map, one on scalars? */
+bool hist_is_vectorised(Flat *fl, const Exp *e);
+/* May a histogram become a construct where fl stands? */
+bool hist_is_parallel(Flat *fl, const VarSet *variant, const Exp *e);
+
+/* --- analysis.c: what may be exploited ------------------------------------------------------ */
+
 bool types_variant(const VarSet *variant, const Vars *pat);
 /* Scalar code, views and iotas that do not fail: may be computed anywhere, if its operands can. */
 bool is_floatable(const Flat *fl, const Stm *s);
@@ -299,9 +319,6 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
 
 /* --- interchange.c -------------------------------------------------------------------------- */
 
-bool g4_applies(const Exp *e);
-/* The operator `map op1` as op1, and the width of the map; NULL if op is not of that form. */
-Lambda *op_on_elements(Flat *fl, const Lambda *op, Atom *width);
 Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
@@ -324,16 +341,10 @@ Atom element_at(Flat *fl, Atom arr, const Var *p, Atom i, Bld *bl);
 
 /* --- reduce.c ------------------------------------------------------------------------------- */
 
-/* Do operator and neutral elements not depend on the nest? */
-bool op_is_invariant(const VarSet *variant, const Exp *e);
-/* A reduction or scan whose operator and neutral elements can be those of a construct. */
-bool is_flat_op(const VarSet *variant, const Exp *e);
 Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out); /* all four forms */
 
 /* --- histogram.c ---------------------------------------------------------------------------- */
 
-/* May a histogram become a construct where fl stands? */
-bool hist_is_parallel(Flat *fl, const VarSet *variant, const Exp *e);
 Atoms flatten_hist(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 
 #endif
