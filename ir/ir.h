@@ -584,8 +584,14 @@ static inline const char *ext_name(const ExtType *x)
 {
     return x->alias ? x->alias : x->text;
 }
-bool exp_is_soac(const Exp *e);  /* MAP .. HIST: live member soac */
-bool exp_is_seg(const Exp *e);   /* SEGMAP .. SEGHIST: live member seg */
+static inline bool exp_is_soac(const Exp *e) /* MAP .. HIST */
+{
+    return exp_member(e) == M_soac;
+}
+static inline bool exp_is_seg(const Exp *e) /* SEGMAP .. SEGHIST */
+{
+    return exp_member(e) == M_seg;
+}
 bool exp_is_guard(const Exp *e); /* SUFF */
 /* The array that e is a view of; not a variable if e has not F_VIEW. */
 Atom exp_view_of(const Exp *e);

@@ -76,16 +76,6 @@ bool exp_has_effect(const Exp *e)
 
 /* --- What it is ----------------------------------------------------------------------------- */
 
-bool exp_is_soac(const Exp *e)
-{
-    return exp_member(e) == M_soac;
-}
-
-bool exp_is_seg(const Exp *e)
-{
-    return exp_member(e) == M_seg;
-}
-
 bool exp_is_guard(const Exp *e)
 {
     return e->kind == E_SUFF;

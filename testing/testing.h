@@ -1,7 +1,7 @@
 /* minifut test: runs the directives of programs. test.c is the command: it starts a process for
  * each program, so that nothing a program does can stop the rest; program.c checks one program in
- * such a process; run_script.c makes the inputs that are scripts; interpret.c and compiled.c are
- * its two routes; driver.c saves the programs their start on CPUs. */
+ * such a process, outcome.c counts; run_script.c makes the inputs that are scripts; interpret.c and
+ * compiled.c are its two routes; driver.c saves the programs their start on CPUs. */
 #ifndef TESTING_TESTING_H
 #define TESTING_TESTING_H
 
@@ -67,6 +67,8 @@ void test_fail(Run *run, const TestCase *c, const char *fmt, ...)
  * expect was written for futhark test, which allows more. */
 double test_tolerance(const Run *run);
 
+/* What went to standard error, from byte `from` on. */
+char *test_said(Run *run, size_t from);
 /* Flushes the messages (base/diag.h); the first line of them. */
 const char *test_messages(Run *run);
 

@@ -9,54 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- Asking the server ---------------------------------------------------------------------- */
-
-/* The reason of a failure, as the program tells it. */
-static const char *reason_told(Session *s)
-{
-    const char *text = s->reply.text ? s->reply.text : "", *end = strstr(text, TALK_LOG);
-    return end ? arena_strndup(s->a, text, (size_t)(end - text)) : text;
-}
-
-/* Its first line; where the program was stopped, the place, which stands on the second one, behind
- * that. */
-static const char *reason_line(Session *s)
-{
-    const char *text = reason_told(s), *second = text + strcspn(text, "\n");
-    int n = (int)(second - text), m = *second ? (int)strcspn(second + 1, "\n") : 0;
-    if (m && second[1] != ' ')
-        return arena_printf(s->a, "%.*s (%.*s)", n, text, m - (second[m] == ':'), second + 1);
-    return arena_strndup(s->a, text, (size_t)n);
-}
-
-const char *session_reason(Session *s, TalkStatus st, const char *what)
-{
-    static const char *const word[] = {"", "failed", "took too long", "ended the program"};
-    const char *line = reason_line(s);
-    if (*line)
-        return arena_printf(s->a, "%s %s: %s", what, word[st], line);
-    const char *log = st == TALK_DEAD ? server_log(s->server) : "";
-    return arena_printf(s->a, "%s %s%s%s", what, word[st], *log ? ": " : "", log);
-}
-
-Slots session_reply_slots(Session *s, bool named)
-{
-    Slots slots = {0};
-    char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        const char *name = NULL;
-        char *blank = named ? strchr(line, ' ') : NULL;
-        if (blank) {
-            *blank = '\0';
-            name = line;
-            line = blank + 1;
-        }
-        bool unique = *line == '*';
-        vec_push(s->a, &slots, ((Slot){name, line + unique, unique}));
-    }
-    return slots;
-}
-
 /* --- Starting ------------------------------------------------------------------------------- */
 
 static bool is_choice(const char *cls)
@@ -416,7 +368,7 @@ static RunResult run_with(Session *s, int d, const Argument *in, double limit, b
         res.seconds = reply_seconds(s->reply.text, "stopped: ");
         res.stopped = st == TALK_FAILURE && res.seconds >= 0;
         res.why = session_reason(s, st, "the run");
-        res.told = st == TALK_FAILURE ? reason_told(s) : NULL;
+        res.told = st == TALK_FAILURE ? session_failure(s) : NULL;
         return res;
     }
     res.seconds = reply_seconds(s->reply.text, "runtime: ");

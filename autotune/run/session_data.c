@@ -13,17 +13,6 @@ static const int64_t RESIDENT_BYTES = (int64_t)1 << 29;
 
 /* --- Inputs --------------------------------------------------------------------------------- */
 
-const char *session_put_value(Session *s, const rt_hvalue *v, const char *var, const char *type)
-{
-    FILE *f = fopen(s->value, "wb");
-    if (f)
-        (void)rt_write_binary(f, v);
-    if (!f || !rt_close_written(f))
-        return arena_printf(s->a, "cannot write %s: %s", s->value, strerror(errno));
-    TalkStatus st = ASK(s, "restore \"%s\" %s \"%s\"", s->value, var, type);
-    return st == TALK_OK ? NULL : session_reason(s, st, "loading a value");
-}
-
 /* Moves the next value of the data set to the server, as variable `var`; *bytes grows by its. NULL
  * or what is wrong. */
 static const char *send_simple(Session *s, rt_reader *r, const char *var, const char *type,
@@ -64,11 +53,6 @@ static const char *send_value(Session *s, rt_reader *r, const char *var, const c
         ASK(s, "free %s_%d", var, i);
     out_free(&cmd);
     return wrong;
-}
-
-const char *session_input_name(Session *s, int d, int i)
-{
-    return arena_printf(s->a, "d%d_in%d", d, i);
 }
 
 static void unload(Session *s, int d)
@@ -195,13 +179,6 @@ static const char *fetch_value(Session *s, const char *var, Values *vs)
     }
     rt_reader_close(&r);
     return wrong;
-}
-
-void session_free_values(Values *vs)
-{
-    for (int i = 0; i < vs->n; i++)
-        rt_hvalue_free(&vs->at[i]);
-    vs->n = 0;
 }
 
 /* Reads the data set's expected output; the results just got tell the types. */

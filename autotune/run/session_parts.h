@@ -64,6 +64,8 @@ struct Session {
 /* Asks the server; the answer is in s->reply. */
 #define ASK(s, ...) server_command((s)->server, (s)->o.timeout, &(s)->reply, __VA_ARGS__)
 
+/* The reason of a failure, as the program tells it: several lines. */
+const char *session_failure(Session *s);
 /* What went wrong with a command, in words. */
 const char *session_reason(Session *s, TalkStatus st, const char *what);
 /* The lines of the reply as slots; `named`: each line is "name type". */
