@@ -2,6 +2,7 @@
 #include "emit/emit_parts.h"
 
 #include "kir/text/text.h"
+#include "kir/walk.h"
 
 #include <string.h>
 
@@ -96,8 +97,22 @@ static uint64_t args_steady(const Kernel *k)
     return steady;
 }
 
+/* 1u << RT_I32 | 1u << RT_I64: those that occur on some target. */
+static void emit_types(Out *o, const Kernel *k)
+{
+    unsigned types = 0;
+    const char *between = "";
+    for (int t = 0; t < N_KTARGETS; t++)
+        types |= kfun_types(k->on[t]);
+    for (PrimType t = 0; t < N_PRIM_TYPES; t++)
+        if (types >> t & 1) {
+            out_printf(o, "%s1u << %s", between, rt_prim_c(t));
+            between = " | ";
+        }
+}
+
 /* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", "", true, true,
- *  false, {narrow_segmap_main_0, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3), 0}, */
+ *  false, {narrow_segmap_main_0, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3), 0, 1u << RT_I64}, */
 static void emit_row(Emit *em, const Kernel *k, const Sources *s)
 {
     Out *o = em->o;
@@ -109,9 +124,11 @@ static void emit_row(Emit *em, const Kernel *k, const Sources *s)
                k->fixed_group ? "true" : "false");
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
-    out_printf(o, "}, ~UINT64_C(0x%llx), %s, UINT64_C(0x%llx), %d},\n",
+    out_printf(o, "}, ~UINT64_C(0x%llx), %s, UINT64_C(0x%llx), %d, ",
                (unsigned long long)~args_read(k), is_sized(k) ? "true" : "false",
                (unsigned long long)args_steady(k), k->private_words);
+    emit_types(o, k);
+    out_puts(o, "},\n");
 }
 
 static void emit_sources(Emit *em, const Kernel *k, const Sources *s)

@@ -222,6 +222,33 @@ bool kblock_writes(const KBlock *b, const KBuf *buf)
     return any(b, test_writes, buf);
 }
 
+static void type_of_exp(void *types, const KExp *x)
+{
+    *(unsigned *)types |= 1u << x->type.elem;
+}
+
+static bool types_of_stm(void *types, KStm *s)
+{
+    kstm_visit_exps(s, type_of_exp, types);
+    if (s->var)
+        *(unsigned *)types |= 1u << s->var->type.elem;
+    if (s->buf)
+        *(unsigned *)types |= 1u << s->buf->elem;
+    return true;
+}
+
+unsigned kfun_types(const KFun *f)
+{
+    unsigned types = f->heap_types;
+    for (int i = 0; i < f->params.n; i++) {
+        const KFormal *p = &f->params.at[i];
+        types |= p->var ? 1u << p->var->type.elem : 0;
+        types |= p->buf && p->kind != KP_HEAP ? 1u << p->buf->elem : 0; /* a heap's has none */
+    }
+    kblock_visit(&f->body, &(KVisitor){.env = &types, .enter = types_of_stm});
+    return types;
+}
+
 /* --- Counts ----------------------------------------------------------------------------------- */
 
 struct KInfo {

@@ -63,6 +63,8 @@ bool kblock_ends_by_leaving(const KBlock *b);
 bool kblock_knows_failures(const KBlock *b);
 /* May some statement write what buf names? */
 bool kblock_writes(const KBlock *b, const KBuf *buf);
+/* The types of all that is in a kernel, as a set of 1u << PrimType. */
+unsigned kfun_types(const KFun *f);
 
 /* How often variables are read and changed in a kernel, counted once. */
 typedef struct {

@@ -36,34 +36,26 @@ static bool rt_builds_together(const rt_ctx *ctx)
     return !ctx->build_alone && !ctx->cache[0] && ctx->device.costly_programs;
 }
 
-static bool rt_names_any(const char *text, const char *const *types)
-{
-    for (; *types; types++)
-        if (strstr(text, *types))
-            return true;
-    return false;
-}
-
 static bool rt_optimises(const rt_ctx *ctx, const rt_kernel *k)
 {
     return strlen(rt_source(ctx, k)) <= ctx->target->most_optimised;
 }
 
 /* The build options, to free(). A kernel built alone comes without the functions of scalar.h for
- * types that it does not name: reading them is a fifth of what a small kernel takes to build. */
+ * types that are not in it: reading them is a fifth of what a small kernel takes to build. */
 static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
 {
     static const struct {
-        const char *option, *types[5];
-    } parts[] = {{" -DMF_WITHOUT_SMALL", {"i8", "u8", "i16", "u16"}},
-                 {" -DMF_WITHOUT_F32", {"f32", "from_bits_u32"}},
-                 {" -DMF_WITHOUT_F64", {"f64", "from_bits_u64"}}};
+        const char *option;
+        unsigned types;
+    } parts[] = {{" -DMF_WITHOUT_SMALL", 1u << RT_I8 | 1u << RT_U8 | 1u << RT_I16 | 1u << RT_U16},
+                 {" -DMF_WITHOUT_F32", 1u << RT_F32},
+                 {" -DMF_WITHOUT_F64", 1u << RT_F64}};
     enum { N_PARTS = sizeof parts / sizeof *parts };
     const char *more = ctx->config.build_options, *without[N_PARTS];
     for (int i = 0; i < N_PARTS; i++)
-        without[i] = rt_builds_together(ctx) || rt_names_any(rt_source(ctx, k), parts[i].types)
-                         ? ""
-                         : parts[i].option;
+        without[i] =
+            rt_builds_together(ctx) || (k->def->types & parts[i].types) ? "" : parts[i].option;
     return rt_format("%s%s%s%s%s%s%s %s", k->def->options, k->wide ? "" : " -DMF_INDEX32",
                      ctx->target->options, rt_optimises(ctx, k) ? "" : " -cl-opt-disable",
                      without[0], without[1], without[2], more ? more : "");

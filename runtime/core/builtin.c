@@ -7,19 +7,13 @@
 
 /* --- The kernels: one row for each element size, kind of index and rank --- */
 
-#define RT_B_KERNEL(name, elem, size, options, fixed)                                              \
-    {"mf_" #name,                                                                                  \
-     {rt_text_##name##_cl, rt_text_##name##_cl},                                                   \
-     "built-in, elements of " #size " bytes",                                                      \
-     "-DELEM=" #elem options,                                                                      \
-     false,                                                                                        \
-     false,                                                                                        \
-     fixed,                                                                                        \
-     {NULL},                                                                                       \
-     ~(uint64_t)1,                                                                                 \
-     false,                                                                                        \
-     0,                                                                                            \
-     0},
+#define RT_B_KERNEL(kind, elem, size, defines, fixed)                                              \
+    {.name = "mf_" #kind,                                                                          \
+     .source = {rt_text_##kind##_cl, rt_text_##kind##_cl},                                         \
+     .prov = "built-in, elements of " #size " bytes",                                              \
+     .options = "-DELEM=" #elem defines,                                                           \
+     .fixed_group = fixed,                                                                         \
+     .reads = ~(uint64_t)1},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \
     RT_B_KERNEL(transpose_tiled, elem, size,                                                       \

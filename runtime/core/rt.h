@@ -78,6 +78,8 @@ typedef struct {
     bool sized;        /* it may be built for the numbers of its launches, see sized.c ... */
     uint64_t steady;   /* ... for these arguments (a set), which seldom change */
     int private_words; /* that a work-item's arrays have on GPUs: they are to be registers */
+    unsigned types;    /* set of 1u << rt_prim, those in its text: it may do without scalar.h's
+                        * functions for others */
 } rt_kernel_def;
 
 /* A tuning parameter. Its id is its index in rt_program.params.

@@ -228,6 +228,7 @@ static rt_stepper *rt_stepper_new(rt_ctx *ctx)
             continue;
         example[p->n_phases] = step;
         p->phases[p->n_phases++] = step->kernel;
+        p->def.types |= ctx->kernels[step->kernel].def->types;
         if (p->stride < RT_STEP_HEAD + step->n_args)
             p->stride = RT_STEP_HEAD + step->n_args;
     }

@@ -16,14 +16,16 @@ static void expect(const char *what, const char *prefix, long before, long want)
 }
 
 enum { PLAIN, LOOKS, FAILS, HEAP, SIZED, SIZES, TILED };
-#define KERNEL(name, failure, may_fail)                                                            \
+#define KERNEL(its_name, looks, fails)                                                             \
     {                                                                                              \
-        name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false, {NULL}, 0, false, 0, 0           \
+        .name = its_name, .source = {"", ""}, .prov = "t.sf:1:1", .options = "", .failure = looks, \
+        .may_fail = fails                                                                          \
     }
 /* Built for the argument n. */
-#define SIZED_KERNEL(name)                                                                         \
+#define SIZED_KERNEL(its_name)                                                                     \
     {                                                                                              \
-        name, {"", ""}, "t.sf:1:1", "", false, false, false, {NULL}, 0, true, 1u << 1, 0           \
+        .name = its_name, .source = {"", ""}, .prov = "t.sf:1:1", .options = "", .sized = true,    \
+        .steady = 1u << 1                                                                          \
     }
 static const rt_kernel_def kernels[] = {
     KERNEL("plain", false, false),

@@ -95,6 +95,9 @@ static void questions(void)
     CHECK_INT(kinfo_get(info, s.sum).sets, 1);
     CHECK(kinfo_get(info, s.loop->var).def == s.loop && !kinfo_get(info, s.n).def);
     CHECK_INT(kinfo_get(info, s.loop->var).uses, 1);
+    CHECK_INT(kfun_types(s.b->fun), 1 << T_I64 | 1 << T_BOOL);
+    s.out->elem = T_F32;
+    CHECK_INT(kfun_types(s.b->fun), 1 << T_I64 | 1 << T_BOOL | 1 << T_F32);
 }
 
 static void heap_sets_two(void)
