@@ -56,7 +56,7 @@ with_runtime() {
 
 # Only runtime/dev_opencl*.c and the API of libraries know OpenCL, and no text of a kernel is looked at.
 apart() {
-    if found=$(grep -nE "$2" $(ls runtime/*.[ch] runtime/*.def | grep -v "$3")); then
+    if found=$(grep -nE "$2" $(ls runtime/*/*.[ch] | grep -v "$3")); then
         fail "$1: $found"
     else
         passed=$((passed + 1))
