@@ -41,6 +41,28 @@ static bool rt_optimises(const rt_ctx *ctx, const rt_kernel *k)
     return strlen(rt_source(ctx, k)) <= ctx->target->most_optimised;
 }
 
+/* " -DELEM=uint -DIDX=int", to free(). */
+static char *rt_defines_options(const rt_define *d)
+{
+    char *all = rt_format("%s", "");
+    for (; d && d->name; d++) {
+        char *more = rt_format("%s -D%s=%s", all, d->name, d->value);
+        free(all);
+        all = more;
+    }
+    return all;
+}
+
+static bool rt_defines_alike(const rt_define *a, const rt_define *b)
+{
+    if (!a || !b)
+        return a == b;
+    for (; a->name && b->name; a++, b++)
+        if (strcmp(a->name, b->name) != 0 || strcmp(a->value, b->value) != 0)
+            return false;
+    return a->name == b->name;
+}
+
 /* The build options, to free(). A kernel built alone comes without the functions of scalar.h for
  * types that are not in it: reading them is a fifth of what a small kernel takes to build. */
 static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
@@ -56,9 +78,13 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
     for (int i = 0; i < N_PARTS; i++)
         without[i] =
             rt_builds_together(ctx) || (k->def->types & parts[i].types) ? "" : parts[i].option;
-    return rt_format("%s%s%s%s%s%s%s %s", k->def->options, k->wide ? "" : " -DMF_INDEX32",
-                     ctx->target->options, rt_optimises(ctx, k) ? "" : " -cl-opt-disable",
-                     without[0], without[1], without[2], more ? more : "");
+    char *defines = rt_defines_options(k->def->defines);
+    char *all =
+        rt_format("%s%s%s%s%s%s%s %s %s", defines, k->wide ? "" : " -DMF_INDEX32",
+                  ctx->target->options, rt_optimises(ctx, k) ? "" : " -cl-opt-disable", without[0],
+                  without[1], without[2], more ? more : "", k->options ? k->options : "");
+    free(defines);
+    return all;
 }
 
 RT_API rt_kernel *rt_variant(rt_ctx *ctx, int kernel, bool wide)
@@ -259,13 +285,13 @@ static void rt_build_cached(rt_ctx *ctx, rt_kernel *k, const char *path, const c
 
 /* --- From source --- */
 
-/* The kernels that go into one program with k: variants like k, of the same options. Built-in ones
- * of one kind have one text. */
+/* The kernels that go into one program with k: variants like k, with the same definitions. Built-in
+ * ones of one kind have one text. */
 static bool rt_goes_with(const rt_ctx *ctx, const rt_kernel *k, const rt_kernel *other)
 {
     return other == k || (other->wide == k->wide && !other->program && !other->build_error &&
                           rt_optimises(ctx, other) == rt_optimises(ctx, k) &&
-                          strcmp(other->def->options, k->def->options) == 0);
+                          rt_defines_alike(other->def->defines, k->def->defines));
 }
 
 /* Builds the program of k and all that go with it. If that fails, none has a program: each is then
@@ -418,7 +444,7 @@ RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
     for (int i = 0; i < prog->n_kernels; i++) {
         const rt_kernel_def *k = &prog->kernels[i];
         const char *gpu = k->source[RT_GPU], *cpu = k->source[RT_CPU];
-        fprintf(f, "/* Kernel %s; options: %s */\n", k->name, k->options);
+        fprintf(f, "/* Kernel %s */\n", k->name);
         if (gpu == cpu)
             fprintf(f, "%s\n", gpu);
         else

@@ -7,17 +7,17 @@
 
 /* --- The kernels: one row for each element size, kind of index and rank --- */
 
-#define RT_B_KERNEL(kind, elem, size, defines, fixed)                                              \
+#define RT_B_KERNEL(kind, elem, size, fixed, ...)                                                  \
     {.name = "mf_" #kind,                                                                          \
      .source = {rt_text_##kind##_cl, rt_text_##kind##_cl},                                         \
      .prov = "built-in, elements of " #size " bytes",                                              \
-     .options = "-DELEM=" #elem defines,                                                           \
+     .defines = (const rt_define[]){{"ELEM", #elem}, __VA_ARGS__, {NULL, NULL}},                   \
      .fixed_group = fixed,                                                                         \
      .reads = ~(uint64_t)1},
-#define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
+#define RT_B_IDX(kind, elem, size, idx) RT_B_KERNEL(kind, elem, size, false, {"IDX", #idx})
 #define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \
-    RT_B_KERNEL(transpose_tiled, elem, size,                                                       \
-                " -DIDX=" #idx " -DROWS=" #rows " -DCOLS=" #cols " -DVEC=" #vec, true)
+    RT_B_KERNEL(transpose_tiled, elem, size, true, {"IDX", #idx}, {"ROWS", #rows},                 \
+                {"COLS", #cols}, {"VEC", #vec})
 /* Tiles of one number of elements, in the order of rt_tiles; vectors of 16 bytes at most. */
 #define RT_B_TILES(elem, size, idx)                                                                \
     RT_B_TILE(elem, size, idx, 64, 64, 4)                                                          \
@@ -28,7 +28,7 @@
     RT_B_TILE(elem, size, idx, 128, 16, 2)                                                         \
     RT_B_TILE(elem, size, idx, 16, 128, 2)
 #define RT_B_RANK(elem, size, idx, rank)                                                           \
-    RT_B_KERNEL(copy_strided, elem, size, " -DIDX=" #idx " -DRANK=" #rank, false)
+    RT_B_KERNEL(copy_strided, elem, size, false, {"IDX", #idx}, {"RANK", #rank})
 #define RT_B_RANKS(elem, size, idx)                                                                \
     RT_B_RANK(elem, size, idx, 1)                                                                  \
     RT_B_RANK(elem, size, idx, 2)                                                                  \

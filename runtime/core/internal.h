@@ -34,6 +34,7 @@ struct rt_kernel {
         built_for[3]; /* where drivers build at launches: the groups of the last one, see tell.c */
     rt_dev_program *program; /* may be that of other kernels, too */
     rt_dev_kernel *kernel;   /* NULL until built */
+    const char *options;     /* of its build, beside those of all; NULL: none */
     char *build_error;       /* malloc'd; set when a build was tried and failed */
     bool too_large;          /* it did not build because it needs more resources than there are */
     int64_t chunk;     /* bytes of heap that its work-items got at the last launch, see heap.c */

@@ -59,6 +59,11 @@ typedef bool rt_narrow(const rt_arg *args, const int64_t groups[3], const int64_
 RT_API double rt_count(const rt_arg *args, int i);
 #define RT_INT 2147483647.0
 
+/* A name that a kernel's text leaves open, and what it stands for. */
+typedef struct {
+    const char *name, *value;
+} rt_define;
+
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
  * `source`, for each target, is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in
@@ -68,11 +73,11 @@ RT_API double rt_count(const rt_arg *args, int i);
 typedef struct {
     const char *name; /* of the kernel in it */
     const char *source[RT_N_TARGETS];
-    const char *prov;    /* where it comes from: "prog.sf:12:7" */
-    const char *options; /* extra build options, "" for none */
-    bool failure;        /* has those two parameters */
-    bool may_fail;       /* calls mf_fail */
-    bool fixed_group;    /* has barriers: it cannot do with smaller groups than it is given */
+    const char *prov;         /* where it comes from: "prog.sf:12:7" */
+    const rt_define *defines; /* up to one without a name; NULL: none */
+    bool failure;             /* has those two parameters */
+    bool may_fail;            /* calls mf_fail */
+    bool fixed_group;         /* has barriers: it cannot do with smaller groups than it is given */
     rt_narrow *narrow[RT_N_TARGETS]; /* NULL: in every launch */
     uint64_t reads;    /* set of arguments of rt_launch, blocks that it does not write to */
     bool sized;        /* it may be built for the numbers of its launches, see sized.c ... */

@@ -58,33 +58,19 @@ struct rt_stepper {
 
 /* --- The text of a stepper --- */
 
-/* The options -DNAME=VALUE as lines of the text; undo: the names are forgotten. */
-static void rt_options_text(FILE *f, const char *options, bool undo)
-{
-    for (const char *at = options; (at = strstr(at, "-D")) != NULL;) {
-        at += 2;
-        int name = (int)strcspn(at, "= "), value = 0;
-        if (at[name] == '=')
-            value = (int)strcspn(at + name + 1, " ");
-        if (undo)
-            fprintf(f, "#undef %.*s\n", name, at);
-        else
-            fprintf(f, "#define %.*s %.*s\n", name, at, value, value ? at + name + 1 : "");
-        at += name;
-    }
-}
-
 static void rt_phase_text(const rt_ctx *ctx, FILE *f, int kernel)
 {
     const rt_kernel_def *def = ctx->kernels[kernel].def;
     bool builtin = kernel >= ctx->prog->n_kernels;
-    rt_options_text(f, def->options, false);
+    for (const rt_define *d = def->defines; d && d->name; d++)
+        fprintf(f, "#define %s %s\n", d->name, d->value);
     if (builtin) /* one text for many: of each element and rank */
         fprintf(f, "#define %s %s_%d\n", def->name, def->name, kernel);
     fprintf(f, "%s\n", def->source[ctx->target->code]);
     if (builtin)
         fprintf(f, "#undef %s\n", def->name);
-    rt_options_text(f, def->options, true);
+    for (const rt_define *d = def->defines; d && d->name; d++)
+        fprintf(f, "#undef %s\n", d->name);
 }
 
 /* An argument of a call, by the words of steps.cl. */
@@ -212,13 +198,11 @@ static rt_stepper *rt_stepper_new(rt_ctx *ctx)
     rt_steps *s = &ctx->steps;
     const rt_step *example[RT_MOST_PHASES];
     rt_stepper *p = rt_grow(NULL, sizeof *p);
-    *p = (rt_stepper){.kernel = {.id = -1, .wide = s->wide},
+    *p = (rt_stepper){.kernel = {.id = -1, .wide = s->wide, .options = getenv("MINIFUT_STEPS")},
                       .n_blocks = rt_round_blocks(s->n_blocks),
                       .group = rt_full_group(ctx)};
-    const char *user = getenv("MINIFUT_STEPS");
     p->def = (rt_kernel_def){.name = "mf_steps",
                              .prov = "short steps in one launch",
-                             .options = user ? user : "",
                              .failure = true,
                              .may_fail = true,
                              .fixed_group = true};
