@@ -111,8 +111,8 @@ static void emit_types(Out *o, const Kernel *k)
         }
 }
 
-/* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", NULL, true,
- *  true, false, {narrow_segmap_main_0, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3), 0,
+/* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, {NULL}, "p.sf:1:2", NULL,
+ *  true, true, false, {narrow_segmap_main_0, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3), 0,
  *  1u << RT_I64}, */
 static void emit_row(Emit *em, const Kernel *k, const Sources *s)
 {
@@ -120,7 +120,7 @@ static void emit_row(Emit *em, const Kernel *k, const Sources *s)
     out_printf(o, "    {\"%s\", {", k->name);
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", source_name(em->cx, k, s->same[t]));
-    out_printf(o, "}, %s, NULL, %s, %s, %s, {", c_string(em->cx, diag_place_str(k->loc)),
+    out_printf(o, "}, {NULL}, %s, NULL, %s, %s, %s, {", c_string(em->cx, diag_place_str(k->loc)),
                k->failure ? "true" : "false", k->may_fail ? "true" : "false",
                k->fixed_group ? "true" : "false");
     for (int t = 0; t < N_KTARGETS; t++)

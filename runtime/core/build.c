@@ -14,19 +14,13 @@
 
 enum { RT_N_SOURCES = 4, RT_N_COMMON = 3 };
 
-/* The kernel's text for the device. */
-static const char *rt_source(const rt_ctx *ctx, const rt_kernel *k)
-{
-    return k->def->source[ctx->target->code];
-}
-
 /* The texts that make up a kernel's program. */
 static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[RT_N_SOURCES])
 {
     text[0] = k->definitions ? k->definitions : "";
     text[1] = rt_text_prelude_cl;
     text[2] = rt_text_scalar_h;
-    text[3] = rt_source(ctx, k);
+    text[3] = rt_text_of(ctx, k->def);
 }
 
 /* Where a program costs far more than its kernels; else most runs need a few kernels, and those are
@@ -38,7 +32,8 @@ static bool rt_builds_together(const rt_ctx *ctx)
 
 static bool rt_optimises(const rt_ctx *ctx, const rt_kernel *k)
 {
-    return strlen(rt_source(ctx, k)) <= ctx->target->most_optimised;
+    const char *text = rt_text_of(ctx, k->def);
+    return !text || strlen(text) <= ctx->target->most_optimised;
 }
 
 /* " -DELEM=uint -DIDX=int", to free(). */
@@ -289,9 +284,10 @@ static void rt_build_cached(rt_ctx *ctx, rt_kernel *k, const char *path, const c
  * ones of one kind have one text. */
 static bool rt_goes_with(const rt_ctx *ctx, const rt_kernel *k, const rt_kernel *other)
 {
-    return other == k || (other->wide == k->wide && !other->program && !other->build_error &&
-                          rt_optimises(ctx, other) == rt_optimises(ctx, k) &&
-                          rt_defines_alike(other->def->defines, k->def->defines));
+    return other == k ||
+           (other->wide == k->wide && !other->program && rt_text_of(ctx, other->def) &&
+            !other->build_error && rt_optimises(ctx, other) == rt_optimises(ctx, k) &&
+            rt_defines_alike(other->def->defines, k->def->defines));
 }
 
 /* Builds the program of k and all that go with it. If that fails, none has a program: each is then
@@ -305,10 +301,11 @@ static void rt_build_together(rt_ctx *ctx, rt_kernel *k, const char *options)
     rt_dev_program *program;
     rt_sources(ctx, k, own);
     memcpy(text, own, RT_N_COMMON * sizeof *text);
-    for (int i = 0; i < 2 * ctx->n_kernels; i++)
-        if (rt_goes_with(ctx, k, &ctx->kernels[i]) &&
-            rt_source(ctx, &ctx->kernels[i]) != text[n - 1])
-            text[n++] = rt_source(ctx, &ctx->kernels[i]);
+    for (int i = 0; i < 2 * ctx->n_kernels; i++) {
+        const char *more = rt_text_of(ctx, ctx->kernels[i].def);
+        if (rt_goes_with(ctx, k, &ctx->kernels[i]) && more != text[n - 1])
+            text[n++] = more;
+    }
     rt_dev_build(ctx->dev, n, text, options, &program, &log);
     free(text);
     free(log);
@@ -374,6 +371,13 @@ RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k)
     free(k->set);
 }
 
+/* A function needs no building. */
+static int rt_build_function(rt_ctx *ctx, rt_kernel *k)
+{
+    rt_dev_function *f = k->def->function[ctx->target->code];
+    return rt_dev_check(ctx, rt_dev_kernel_of(ctx->dev, f, &k->kernel), k->def->name);
+}
+
 /* From the cache, or from source, and then the cache keeps it. */
 static int rt_build_any(rt_ctx *ctx, rt_kernel *k, bool *cached)
 {
@@ -414,9 +418,10 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
         return RT_OK;
     if (!k->build_error) {
         double start = rt_seconds();
-        bool cached, mine = rt_turn_give(ctx);
+        bool cached = false, mine = rt_turn_give(ctx);
         ctx->limit.held++;
-        int rc = rt_build_any(ctx, k, &cached);
+        int rc =
+            rt_text_of(ctx, k->def) ? rt_build_any(ctx, k, &cached) : rt_build_function(ctx, k);
         ctx->build_seconds += rt_seconds() - start;
         rt_timeline_host(ctx, RT_TRACK_BUILD, k->def->name, k->def->prov, start);
         ctx->limit.held--;

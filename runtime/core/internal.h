@@ -344,6 +344,8 @@ RT_API int rt_dev_check(rt_ctx *ctx, rt_dev_error e, const char *what);
 
 /* That of a device; MINIFUT_CODE names another one. */
 RT_API const rt_target *rt_target_of(const rt_dev_info *d);
+/* The kernel's text for the device; NULL: there it is a function. */
+RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel_def *k);
 /* "gpu", "cpu"; NULL if there is none of that name. */
 RT_API const rt_target *rt_target_named(const char *name);
 /* The facts of the device, by its target. */

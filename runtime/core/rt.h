@@ -33,6 +33,7 @@
 #include "common/facts.def"
 #include "common/policy.h"
 #include "common/values.h"
+#include "runtime/drivers/dev.h"
 
 typedef struct rt_ctx rt_ctx; /* one device with its queue, kernels, blocks and settings */
 typedef struct rt_mem rt_mem; /* a reference-counted block of device memory */
@@ -67,12 +68,14 @@ typedef struct {
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
  * `source`, for each target, is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in
- * front of it. It defines one kernel called `name`. If that records failures, or asks whether there
- * were any, its first two parameters are the block of failures and the number of the launch, which
- * rt_launch sets; the arguments given to rt_launch follow. */
+ * front of it. It defines one kernel called `name`. Where it is NULL, the kernel is a `function`.
+ * If it records failures, or asks whether there were any, its first two parameters are the block of
+ * failures and the number of the launch, which rt_launch sets; the arguments given to rt_launch
+ * follow. */
 typedef struct {
     const char *name; /* of the kernel in it */
     const char *source[RT_N_TARGETS];
+    rt_dev_function *function[RT_N_TARGETS];
     const char *prov;         /* where it comes from: "prog.sf:12:7" */
     const rt_define *defines; /* up to one without a name; NULL: none */
     bool failure;             /* has those two parameters */

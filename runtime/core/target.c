@@ -45,6 +45,11 @@ RT_API const rt_target *rt_target_of(const rt_dev_info *d)
     return named ? named : &rt_targets[d->rank.cpu ? RT_CPU : RT_GPU];
 }
 
+RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel_def *k)
+{
+    return k->source[ctx->target->code];
+}
+
 /* --- Facts and sizes --- */
 
 RT_API void rt_facts_open(rt_ctx *ctx)

@@ -24,6 +24,12 @@ RT_API void *rt_dev_of_queue(void *queue, bool *profiling)
     return rt_cl_of_queue(queue, profiling);
 }
 
+RT_API rt_dev_error rt_dev_kernel_of(rt_dev *d, rt_dev_function *f, rt_dev_kernel **out)
+{
+    static const rt_dev_error none = {RT_DEV_FAILED, "a kernel as function", "texts are built"};
+    return d->driver->kernel_of ? d->driver->kernel_of(d, f, out) : none;
+}
+
 #define RT_DEV_CALL(result, name, params, ...)                                                     \
     RT_API result rt_dev_##name params                                                             \
     {                                                                                              \

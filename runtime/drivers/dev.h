@@ -99,6 +99,14 @@ RT_API void rt_dev_program_unref(rt_dev *d, rt_dev_program *p);
 RT_API rt_dev_error rt_dev_kernel_new(rt_dev *d, rt_dev_program *p, const char *name,
                                       rt_dev_kernel **out, char **log);
 RT_API void rt_dev_kernel_free(rt_dev *d, rt_dev_kernel *k);
+/* A kernel as a function of the program's: what groups `first` to `end`, without that, of a launch
+ * do. There are groups[d] groups of size[d] work-items in dimension d, counted with dimension 0
+ * innermost. args[i] points to what argument i was set to: a value, the beginning of a buffer, or
+ * local memory, which the groups of a call use one after the other. */
+typedef void rt_dev_function(void *const *args, const size_t groups[3], const size_t size[3],
+                             size_t first, size_t end);
+/* A kernel that is one. Fails where the driver builds texts. */
+RT_API rt_dev_error rt_dev_kernel_of(rt_dev *d, rt_dev_function *f, rt_dev_kernel **out);
 /* The most work-items that a group of it may have (0: the driver does not say), and the bytes of
  * local memory that it takes apart from arguments. */
 RT_API void rt_dev_kernel_needs(rt_dev *d, rt_dev_kernel *k, int64_t *max_group, int64_t *local);

@@ -77,6 +77,7 @@ typedef struct {
 #define RT_DRIVER_FIELD(result, name, params, ...) result(*name) params;
     RT_DRIVER_CALLS(RT_DRIVER_FIELD)
 #undef RT_DRIVER_FIELD
+    rt_dev_error (*kernel_of)(rt_dev *d, rt_dev_function *f, rt_dev_kernel **out); /* NULL: none */
 } rt_driver;
 
 /* What each driver's device begins with. */

@@ -63,7 +63,7 @@ apart() {
     fi
 }
 apart "OpenCL outside dev_opencl*.c and what libraries show of it" '\bcl_[a-z]|\bcl[A-Z][A-Za-z]*\(|\bCL_[A-Z]|CL/cl\.h' 'dev_opencl\|library'
-apart "text of a kernel searched" 'str(str|chr|n?cmp)\(.*source' 'nothing'
+apart "text of a kernel searched" 'str(str|chr|n?cmp)\(.*(source|rt_text_of)' 'nothing'
 
 warn="-Wall -Wextra -Wshadow"
 own="$warn -std=c11 -D_GNU_SOURCE -I. -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"

@@ -15,7 +15,7 @@ static void expect(const char *what, const char *prefix, long before, long want)
         printf("FAIL launches: %s: %ld calls of %s, not %ld\n", what, got, prefix, want);
 }
 
-enum { PLAIN, LOOKS, FAILS, HEAP, SIZED, SIZES, TILED };
+enum { PLAIN, LOOKS, FAILS, HEAP, SIZED, SIZES, TILED, FUNCTION };
 #define KERNEL(its_name, looks, fails)                                                             \
     {                                                                                              \
         .name = its_name, .source = {"", ""}, .prov = "t.sf:1:1", .failure = looks,                \
@@ -26,6 +26,24 @@ enum { PLAIN, LOOKS, FAILS, HEAP, SIZED, SIZES, TILED };
     {                                                                                              \
         .name = its_name, .source = {"", ""}, .prov = "t.sf:1:1", .sized = true, .steady = 1u << 1 \
     }
+/* What a function was given, and how often. */
+static struct {
+    int64_t n;
+    size_t groups, size, first, end;
+    long calls;
+} told;
+
+static void tells(void *const *args, const size_t groups[3], const size_t size[3], size_t first,
+                  size_t end)
+{
+    told.n = *(const int64_t *)args[1];
+    told.groups = groups[0];
+    told.size = size[0];
+    told.first = first;
+    told.end = end;
+    told.calls++;
+}
+
 static const rt_kernel_def kernels[] = {
     KERNEL("plain", false, false),
     KERNEL("looks", true, false),
@@ -33,10 +51,11 @@ static const rt_kernel_def kernels[] = {
     KERNEL("heap", true, false),
     SIZED_KERNEL("sized"),
     SIZED_KERNEL("sizes"),
-    {.name = "tiled", .source = {"", ""}, .prov = "t.sf:1:1", .private_words = 64}};
+    {.name = "tiled", .source = {"", ""}, .prov = "t.sf:1:1", .private_words = 64},
+    {.name = "function", .function = {tells, tells}, .prov = "t.sf:1:1"}};
 static const rt_param_def params[] = {{"loop", "threshold(0, )", 1}};
 static const rt_program program = {
-    .name = "t", .n_kernels = 7, .kernels = kernels, .n_params = 1, .params = params};
+    .name = "t", .n_kernels = 8, .kernels = kernels, .n_params = 1, .params = params};
 
 typedef struct {
     rt_mem *mem;
@@ -340,6 +359,102 @@ static void test_profile(void)
     rt_ctx_free(ctx);
 }
 
+/* --- A driver that calls functions --- */
+
+static struct {
+    rt_dev_function *function;
+    void *args[8];
+    int64_t values[8];
+} called; /* its one kernel */
+
+static rt_dev_error call_kernel_of(rt_dev *d, rt_dev_function *f, rt_dev_kernel **out)
+{
+    (void)d;
+    called.function = f;
+    *out = (rt_dev_kernel *)&called;
+    return (rt_dev_error){RT_DEV_OK, "", ""};
+}
+
+static void call_kernel_free(rt_dev *d, rt_dev_kernel *k)
+{
+    (void)d;
+    (void)k;
+}
+
+static void call_kernel_needs(rt_dev *d, rt_dev_kernel *k, int64_t *max_group, int64_t *local)
+{
+    (void)d;
+    (void)k;
+    *max_group = *local = 0;
+}
+
+static rt_dev_error call_arg(rt_dev *d, rt_dev_kernel *k, int i, size_t size, const void *value)
+{
+    (void)d;
+    (void)k;
+    called.args[i] = &called.values[i];
+    if (value)
+        memcpy(called.args[i], value, size);
+    return (rt_dev_error){RT_DEV_OK, "", ""};
+}
+
+static rt_dev_error call_arg_buffer(rt_dev *d, rt_dev_kernel *k, int i, rt_dev_buffer *b)
+{
+    return call_arg(d, k, i, sizeof(rt_dev_buffer *), &b);
+}
+
+static rt_dev_error call_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const size_t *global,
+                                const size_t *local, rt_dev_event **event)
+{
+    (void)d;
+    (void)k;
+    (void)event;
+    const size_t groups[3] = {global[0] / local[0], 1, 1}, size[3] = {local[0], 1, 1};
+    failed += n_dims != 1;
+    called.function(called.args, groups, size, 0, groups[0]);
+    return (rt_dev_error){RT_DEV_OK, "", ""};
+}
+
+/* A kernel that is a function: nothing is built, and it is no step of a launch made of many. */
+static void test_function(void)
+{
+    enum { STEPS = 20 };
+    char *error;
+    rt_config cfg = {.cache = ""};
+    rt_ctx *ctx = rt_ctx_new(&program, &cfg, &error);
+    rt_mem *m = NULL;
+    rt_alloc(ctx, &m, 4096, "m");
+    Given g = {m, 1000, 64, 1.0f, 16};
+    const rt_arg none = RT_A_MEM(m);
+    failed += rt_launch(ctx, FUNCTION, 1, &g.n, &g.group, 1, &none) != RT_ERR ||
+              !strstr(rt_error(ctx), "texts are built");
+    rt_driver calls = *ctx->dev->driver;
+    calls.kernel_of = call_kernel_of;
+    calls.kernel_free = call_kernel_free;
+    calls.kernel_needs = call_kernel_needs;
+    calls.arg = call_arg;
+    calls.arg_buffer = call_arg_buffer;
+    calls.launch = call_launch;
+    ctx->dev->driver = &calls;
+    long all = fake_calls("cl");
+    failed += rt_set_param(ctx, "loop", (int64_t)1 << 40) != RT_OK;
+    rt_loop_begin(ctx, 0);
+    for (int i = 0; i < STEPS; i++)
+        launch(ctx, FUNCTION, g);
+    failed += rt_loop_end(ctx) != RT_OK;
+    expect("functions", "cl", all, 0);
+    bool ok = told.calls == STEPS && told.n == g.n && told.groups == 16 && told.size == 64 &&
+              told.first == 0 && told.end == 16;
+    passed += ok;
+    failed += !ok;
+    if (!ok)
+        printf("FAIL launches: %ld calls of a function\n", told.calls);
+    rt_unref(ctx, &m);
+    rt_ctx_free(ctx);
+}
+
+/* --- Loops of steps --- */
+
 /* A loop whose launches are noted down: all but the first one cost the driver nothing until they
  * run as one. */
 static void test_steps(rt_ctx *ctx, rt_mem *a, rt_mem *b)
@@ -483,6 +598,7 @@ int main(void)
     test_apart(ctx, a);
     expect("not profiled", "clReleaseEvent", 0, 0);
     test_profile();
+    test_function();
     rt_unref(ctx, &a);
     rt_unref(ctx, &b);
     rt_ctx_free(ctx);
