@@ -1,4 +1,5 @@
-/* Built-in operations on blocks: fill, iota, transposition, strided copies. */
+/* Built-in operations on blocks: fill, iota, transposition, strided copies. What they are comes
+ * last; before it how they are done where kernels have texts: by kernels of runtime/kernels. */
 #include "runtime/core/internal.h"
 #include "runtime/texts.h"
 
@@ -58,12 +59,6 @@ enum {
 static const rt_kernel_def rt_builtin_table[] = {RT_B_ELEM(uchar, 1, RT_B_TILES) RT_B_ELEM(
     ushort, 2, RT_B_TILES) RT_B_ELEM(uint, 4, RT_B_TILES) RT_B_ELEM(ulong, 8, RT_B_SMALL_TILES)};
 
-RT_API const rt_kernel_def *rt_builtin_kernels(int *n)
-{
-    *n = (int)(sizeof rt_builtin_table / sizeof *rt_builtin_table);
-    return rt_builtin_table;
-}
-
 /* The kernel in a row above, for elements of this size. */
 static int rt_builtin(const rt_ctx *ctx, int elem, int row)
 {
@@ -101,34 +96,22 @@ static rt_arg rt_scalar_arg(int size, const void *value)
     return a;
 }
 
-RT_API int rt_fill(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem,
-                   const void *value)
+static int rt_kernel_fill(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem,
+                          const void *value)
 {
-    if (count <= 0)
-        return RT_OK;
     rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), rt_scalar_arg(elem, value)};
     return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_FILL), count, count * elem, 4, args);
 }
 
-RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem, int64_t start,
-                   int64_t step)
+static int rt_kernel_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem,
+                          int64_t start, int64_t step)
 {
-    if (count <= 0)
-        return RT_OK;
     rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), RT_A_I64(start),
                      RT_A_I64(step)};
     return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_IOTA), count, count * elem, 5, args);
 }
 
 /* --- Transposition --- */
-
-/* Matrices, one behind the other, to be transposed. */
-typedef struct {
-    rt_mem *dst, *src;
-    int64_t dst_off, src_off, batch, rows, cols;
-    int elem;
-    bool small; /* 32 bits are enough for positions */
-} rt_matrices;
 
 /* The arguments that all of the kernels begin with. */
 #define RT_A_MATRICES(m)                                                                           \
@@ -150,14 +133,15 @@ static int rt_launch_tiles(rt_ctx *ctx, const rt_matrices *m, int row, int64_t g
     return rc;
 }
 
-/* Of the tiles with as many elements, the one that leaves the least of itself empty. RT_REFUSED
- * where that is most of it, and where its groups or local memory do not fit. */
-static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m)
+/* small: 32 bits are enough for positions. Of the tiles with as many elements, the one that leaves
+ * the least of itself empty. RT_REFUSED where that is most of it, and where its groups or local
+ * memory do not fit. */
+static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m, bool small)
 {
     static const int16_t rt_tiles[2][3][2] = {{{64, 64}, {256, 16}, {16, 256}},
                                               {{32, 64}, {128, 16}, {16, 128}}};
     enum { GROUP = 256, LEAST_USED = 4 };
-    int best = 0, row = m->small ? RT_B_TILED : RT_B_TILED_LONG;
+    int best = 0, row = small ? RT_B_TILED : RT_B_TILED_LONG;
     int64_t tiles[3], local = GROUP;
     for (int i = 0; i < 3; i++) {
         const int16_t *tile = rt_tiles[m->elem == 8][i];
@@ -183,39 +167,94 @@ static int rt_transpose_cpu(rt_ctx *ctx, const rt_matrices *m)
     return rt_launch_tiles(ctx, m, RT_B_CPU, global, local, 7, args);
 }
 
-RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
-                        int64_t batch, int64_t rows, int64_t cols, int elem)
+static int rt_kernel_transpose(rt_ctx *ctx, const rt_matrices *m)
 {
     enum { NARROW = 12 }; /* too few for a work-item's tiles */
-    int64_t n = batch * rows * cols;
-    if (n <= 0)
-        return RT_OK;
-    if (rows == 1 || cols == 1)
-        return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, n * elem);
-    rt_matrices m = {dst, src, dst_off, src_off, batch, rows, cols, elem, false};
-    m.small = n < (int64_t)1 << 30 && !ctx->wide;
+    int64_t n = m->batch * m->rows * m->cols;
+    bool small = n < (int64_t)1 << 30 && !ctx->wide;
     bool by_items = ctx->target->transposes == RT_TILES_OF_ITEMS;
-    if (by_items && rows >= NARROW && cols >= NARROW)
-        return rt_transpose_cpu(ctx, &m);
+    if (by_items && m->rows >= NARROW && m->cols >= NARROW)
+        return rt_transpose_cpu(ctx, m);
     if (!by_items && !rt_noting(ctx)) {
-        int rc = rt_transpose_tiled(ctx, &m);
+        int rc = rt_transpose_tiled(ctx, m, small);
         if (rc != RT_REFUSED)
             return rc;
     }
-    rt_arg args[] = {RT_A_MATRICES(&m), RT_A_I64(n)};
-    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_PLAIN + !m.small), n, 2 * n * elem, 7,
+    rt_arg args[] = {RT_A_MATRICES(m), RT_A_I64(n)};
+    return rt_launch_over(ctx, rt_builtin(ctx, m->elem, RT_B_PLAIN + !small), n, 2 * n * m->elem, 7,
                           args);
 }
 
 /* --- Strided copies --- */
 
-typedef struct {
-    int64_t n, dst, src; /* size and strides */
-} rt_dim;
-
 static int64_t rt_abs64(int64_t x)
 {
     return x < 0 ? -x : x;
+}
+
+/* Do all index computations of the copy fit 32 bits? */
+static bool rt_dims_small(const rt_dim dims[], int rank, int64_t n)
+{
+    int64_t most = (int64_t)1 << 30, to = 0, from = 0;
+    for (int i = 0; i < rank; i++) {
+        to += dims[i].n * rt_abs64(dims[i].dst);
+        from += dims[i].n * rt_abs64(dims[i].src);
+    }
+    return n < most && to < most && from < most;
+}
+
+static int rt_kernel_copy(rt_ctx *ctx, const rt_copied *c)
+{
+    enum { MOST = RT_MOST_DIMS };
+    rt_arg args[5 + 3 * MOST] = {RT_A_MEM(c->dst), RT_A_I64(c->dst_off), RT_A_MEM(c->src),
+                                 RT_A_I64(c->src_off), RT_A_I64(c->n)};
+    for (int i = 0; i < MOST; i++) {
+        bool in = i < c->rank;
+        args[5 + i] = (rt_arg)RT_A_I64(in ? c->dims[i].n : 1);
+        args[5 + MOST + i] = (rt_arg)RT_A_I64(in ? c->dims[i].dst : 0);
+        args[5 + 2 * MOST + i] = (rt_arg)RT_A_I64(in ? c->dims[i].src : 0);
+    }
+    int row = rt_dims_small(c->dims, c->rank, c->n) ? RT_B_STRIDED : RT_B_STRIDED_LONG;
+    return rt_launch_over(ctx, rt_builtin(ctx, c->elem, row + (c->rank <= 4 ? c->rank - 1 : 4)),
+                          c->n, 2 * c->n * c->elem, 5 + 3 * MOST, args);
+}
+
+RT_API const rt_builtins *rt_builtins_by_kernels(void)
+{
+    static const rt_builtins by_kernels = {.kernels = rt_builtin_table,
+                                           .n_kernels =
+                                               sizeof rt_builtin_table / sizeof *rt_builtin_table,
+                                           .fill = rt_kernel_fill,
+                                           .iota = rt_kernel_iota,
+                                           .transpose = rt_kernel_transpose,
+                                           .copy = rt_kernel_copy};
+    return &by_kernels;
+}
+
+/* --- The operations --- */
+
+RT_API int rt_fill(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem,
+                   const void *value)
+{
+    return count <= 0 ? RT_OK : ctx->builtins->fill(ctx, dst, off, count, elem, value);
+}
+
+RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem, int64_t start,
+                   int64_t step)
+{
+    return count <= 0 ? RT_OK : ctx->builtins->iota(ctx, dst, off, count, elem, start, step);
+}
+
+RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
+                        int64_t batch, int64_t rows, int64_t cols, int elem)
+{
+    int64_t n = batch * rows * cols;
+    if (n <= 0)
+        return RT_OK;
+    if (rows == 1 || cols == 1)
+        return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, n * elem);
+    rt_matrices m = {dst, src, dst_off, src_off, batch, rows, cols, elem};
+    return ctx->builtins->transpose(ctx, &m);
 }
 
 /* Drops dimensions of size 1, sorts by the destination's stride (innermost first), and joins
@@ -255,17 +294,6 @@ static bool rt_dims_transpose(const rt_dim dims[], int rank)
     return rank == 2 || (dims[2].dst == rows * cols && dims[2].src == rows * cols);
 }
 
-/* Do all index computations of the copy fit 32 bits? */
-static bool rt_dims_small(const rt_dim dims[], int rank, int64_t n)
-{
-    int64_t most = (int64_t)1 << 30, to = 0, from = 0;
-    for (int i = 0; i < rank; i++) {
-        to += dims[i].n * rt_abs64(dims[i].dst);
-        from += dims[i].n * rt_abs64(dims[i].src);
-    }
-    return n < most && to < most && from < most;
-}
-
 RT_API bool rt_by_kernel(const rt_ctx *ctx, int64_t bytes)
 {
     return rt_noting(ctx) || bytes <= ctx->target->by_kernel;
@@ -275,37 +303,26 @@ RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape
                            int64_t dst_off, const int64_t *dst_stride, rt_mem *src, int64_t src_off,
                            const int64_t *src_stride)
 {
-    enum { MOST = 8 };
-    rt_dim dims[MOST];
-    int64_t n = 1;
-    if (rank > MOST)
-        return rt_error_set(ctx, "a strided copy of %d dimensions: at most %d", rank, MOST);
+    rt_copied c = {dst, src, dst_off, src_off, .n = 1, .elem = elem};
+    rt_dim *dims = c.dims;
+    if (rank > RT_MOST_DIMS)
+        return rt_error_set(ctx, "a strided copy of %d dimensions: at most %d", rank, RT_MOST_DIMS);
     for (int i = 0; i < rank; i++) {
-        n *= shape[i];
+        c.n *= shape[i];
         dims[i] = (rt_dim){shape[i], dst_stride[i], src_stride[i]};
     }
-    if (n <= 0)
+    if (c.n <= 0)
         return RT_OK;
-    rank = rt_dims_normal(dims, rank);
-    bool dense = rank == 0 || (rank == 1 && dims[0].dst == 1 && dims[0].src == 1);
-    if (dense && !rt_by_kernel(ctx, n * elem))
-        return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, n * elem);
-    if (rank == 0)
-        dims[rank++] = (rt_dim){1, 1, 1};
-    if (rt_dims_transpose(dims, rank))
-        return rt_transpose(ctx, dst, dst_off, src, src_off, rank == 3 ? dims[2].n : 1, dims[0].n,
+    c.rank = rt_dims_normal(dims, rank);
+    bool dense = c.rank == 0 || (c.rank == 1 && dims[0].dst == 1 && dims[0].src == 1);
+    if (dense && !rt_by_kernel(ctx, c.n * elem))
+        return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, c.n * elem);
+    if (c.rank == 0)
+        dims[c.rank++] = (rt_dim){1, 1, 1};
+    if (rt_dims_transpose(dims, c.rank))
+        return rt_transpose(ctx, dst, dst_off, src, src_off, c.rank == 3 ? dims[2].n : 1, dims[0].n,
                             dims[1].n, elem);
-    rt_arg args[5 + 3 * MOST] = {RT_A_MEM(dst), RT_A_I64(dst_off), RT_A_MEM(src), RT_A_I64(src_off),
-                                 RT_A_I64(n)};
-    for (int i = 0; i < MOST; i++) {
-        bool in = i < rank;
-        args[5 + i] = (rt_arg)RT_A_I64(in ? dims[i].n : 1);
-        args[5 + MOST + i] = (rt_arg)RT_A_I64(in ? dims[i].dst : 0);
-        args[5 + 2 * MOST + i] = (rt_arg)RT_A_I64(in ? dims[i].src : 0);
-    }
-    int row = rt_dims_small(dims, rank, n) ? RT_B_STRIDED : RT_B_STRIDED_LONG;
-    return rt_launch_over(ctx, rt_builtin(ctx, elem, row + (rank <= 4 ? rank - 1 : 4)), n,
-                          2 * n * elem, 5 + 3 * MOST, args);
+    return ctx->builtins->copy(ctx, &c);
 }
 
 RT_API int rt_copy_by_kernel(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src,

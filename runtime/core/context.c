@@ -22,10 +22,9 @@ static bool rt_wide_only(void)
 
 static void rt_ctx_add_kernels(rt_ctx *ctx)
 {
-    int n_builtin;
-    const rt_kernel_def *builtin = rt_builtin_kernels(&n_builtin);
+    const rt_builtins *builtins = ctx->builtins;
     int n = ctx->prog->n_kernels;
-    ctx->n_kernels = n + n_builtin;
+    ctx->n_kernels = n + builtins->n_kernels;
     size_t bytes = 2 * (size_t)ctx->n_kernels * sizeof *ctx->kernels;
     ctx->kernels = rt_grow(NULL, bytes);
     memset(ctx->kernels, 0, bytes);
@@ -33,7 +32,7 @@ static void rt_ctx_add_kernels(rt_ctx *ctx)
         rt_kernel *k = &ctx->kernels[i];
         k->id = i % ctx->n_kernels;
         k->wide = i >= ctx->n_kernels;
-        k->def = k->id < n ? &ctx->prog->kernels[k->id] : &builtin[k->id - n];
+        k->def = k->id < n ? &ctx->prog->kernels[k->id] : &builtins->kernels[k->id - n];
     }
 }
 
@@ -48,8 +47,9 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     ctx->wide = rt_wide_only();
     rt_steps_drop(ctx);
     rt_params_open(ctx);
-    rt_ctx_add_kernels(ctx);
     bool ok = rt_device_open(ctx, error);
+    ctx->builtins = rt_builtins_by_kernels(); /* of every target so far */
+    rt_ctx_add_kernels(ctx);
     if (ok && rt_ctx_open_device(ctx)) {
         *error = rt_format("%s", ctx->error);
         ok = false;

@@ -221,6 +221,37 @@ typedef struct {
     uint32_t met, told;
 } rt_failure;
 
+/* Matrices, one behind the other, to be transposed. */
+typedef struct {
+    rt_mem *dst, *src;
+    int64_t dst_off, src_off, batch, rows, cols;
+    int elem;
+} rt_matrices;
+
+/* A copy of n elements, by dimensions: sizes and strides, the destination's innermost first. */
+enum { RT_MOST_DIMS = 8 };
+typedef struct {
+    int64_t n, dst, src;
+} rt_dim;
+typedef struct {
+    rt_mem *dst, *src;
+    int64_t dst_off, src_off, n;
+    int elem, rank; /* 1 at least */
+    rt_dim dims[RT_MOST_DIMS];
+} rt_copied;
+
+/* How built-in operations are done, as rt.h tells of them, where there is something to do that is
+ * no plain copy; and the kernels that are launched for that. */
+typedef struct {
+    const rt_kernel_def *kernels;
+    int n_kernels;
+    int (*fill)(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem, const void *value);
+    int (*iota)(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem, int64_t start,
+                int64_t step);
+    int (*transpose)(rt_ctx *ctx, const rt_matrices *m);
+    int (*copy)(rt_ctx *ctx, const rt_copied *c);
+} rt_builtins;
+
 /* What has been told of building kernels. */
 typedef struct {
     bool logged;
@@ -276,13 +307,14 @@ struct rt_ctx {
 
     double build_seconds; /* spent in building kernels so far */
     bool build_alone;     /* kernels do not build together */
-    int n_kernels;        /* the program's, then the built-in ones */
-    rt_kernel *kernels;   /* with indices of 32 bits; then all again, with 64 */
-    bool wide;            /* only those are used */
-    bool sized;           /* kernels are built for numbers of launches */
-    int64_t room;         /* bytes of local memory that these may declare; 0: nobody has asked */
-    int64_t run;          /* of an entry: the present one is the how manieth? */
-    char cache[1024];     /* folder of built kernels, "" for none */
+    const rt_builtins *builtins;
+    int n_kernels;      /* the program's, then the built-in ones */
+    rt_kernel *kernels; /* with indices of 32 bits; then all again, with 64 */
+    bool wide;          /* only those are used */
+    bool sized;         /* kernels are built for numbers of launches */
+    int64_t room;       /* bytes of local memory that these may declare; 0: nobody has asked */
+    int64_t run;        /* of an entry: the present one is the how manieth? */
+    char cache[1024];   /* folder of built kernels, "" for none */
 
     rt_dev_buffer *failure; /* an mf_failure of prelude.cl */
     int launch;             /* number of the last launch that could fail */
@@ -586,7 +618,8 @@ RT_API void rt_timeline_free(rt_ctx *ctx);
 
 /* --- builtin.c --- */
 
-RT_API const rt_kernel_def *rt_builtin_kernels(int *n);
+/* Those of runtime/kernels. */
+RT_API const rt_builtins *rt_builtins_by_kernels(void);
 /* Are so many bytes moved by a kernel, not by a command of the driver? */
 RT_API bool rt_by_kernel(const rt_ctx *ctx, int64_t bytes);
 /* rt_copy as a launch. */

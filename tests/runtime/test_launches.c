@@ -453,6 +453,74 @@ static void test_function(void)
     rt_ctx_free(ctx);
 }
 
+/* --- Built-in operations that are no kernels --- */
+
+static struct {
+    int fills, iotas;
+    rt_matrices transposed;
+    rt_copied copied;
+} done;
+
+static int do_fill(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem,
+                   const void *value)
+{
+    done.fills += ctx && dst && off == 3 && count == 5 && elem == 4 && *(const int *)value == 7;
+    return RT_OK;
+}
+
+static int do_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem, int64_t start,
+                   int64_t step)
+{
+    done.iotas += ctx && dst && off == 3 && count == 5 && elem == 4 && start == 1 && step == 2;
+    return RT_OK;
+}
+
+static int do_transpose(rt_ctx *ctx, const rt_matrices *m)
+{
+    (void)ctx;
+    done.transposed = *m;
+    return RT_OK;
+}
+
+static int do_copy(rt_ctx *ctx, const rt_copied *c)
+{
+    (void)ctx;
+    done.copied = *c;
+    return RT_OK;
+}
+
+/* Asked for is what is left to do: nothing of no elements, and no plain copies. */
+static void test_builtins(rt_ctx *ctx, rt_mem *a, rt_mem *b)
+{
+    static const rt_builtins mine = {
+        .fill = do_fill, .iota = do_iota, .transpose = do_transpose, .copy = do_copy};
+    const rt_builtins *before = ctx->builtins;
+    const int64_t shape[] = {4, 1, 6}, dense[] = {6, 6, 1}, turned[] = {1, 9, 4},
+                  every[] = {20, 0, 2};
+    const int seven = 7;
+    long all = fake_calls("clEnqueue");
+    ctx->builtins = &mine;
+    bool ok =
+        rt_fill(ctx, a, 3, 0, 4, &seven) == RT_OK && rt_fill(ctx, a, 3, 5, 4, &seven) == RT_OK;
+    ok = ok && rt_iota(ctx, a, 3, 0, 4, 1, 2) == RT_OK && rt_iota(ctx, a, 3, 5, 4, 1, 2) == RT_OK;
+    ok = ok && done.fills == 1 && done.iotas == 1;
+    ok = ok && rt_copy_strided(ctx, 4, 3, shape, a, 5, dense, b, 0, every) == RT_OK;
+    ok = ok && done.copied.n == 24 && done.copied.rank == 2 && done.copied.dst_off == 5 &&
+         done.copied.dims[0].n == 6 && done.copied.dims[0].src == 2 &&
+         done.copied.dims[1].src == 20;
+    ok = ok && !done.transposed.dst &&
+         rt_copy_strided(ctx, 4, 3, shape, a, 5, dense, b, 0, turned) == RT_OK;
+    ok = ok && done.transposed.dst == a && done.transposed.rows == 6 && done.transposed.cols == 4;
+    expect("built-in operations", "clEnqueue", all, 0);
+    ok = ok && rt_transpose(ctx, a, 0, b, 0, 1, 1, 24, 4) == RT_OK;
+    expect("a plain copy", "clEnqueue", all, 1);
+    passed += ok;
+    failed += !ok;
+    if (!ok)
+        printf("FAIL launches: built-in operations\n");
+    ctx->builtins = before;
+}
+
 /* --- Loops of steps --- */
 
 /* A loop whose launches are noted down: all but the first one cost the driver nothing until they
@@ -596,6 +664,7 @@ int main(void)
     test_steps(ctx, a, b);
     test_order(ctx, a, b);
     test_apart(ctx, a);
+    test_builtins(ctx, a, b);
     expect("not profiled", "clReleaseEvent", 0, 0);
     test_profile();
     test_function();
