@@ -21,10 +21,11 @@
 
 #define FUTHARK_BACKEND_opencl
 #define FUTHARK_SUCCESS 0
-#define FUTHARK_PROGRAM_ERROR                                                                      \
-    2 /* wrong arguments, an index out of bounds, a device that is not there, ... */
-#define FUTHARK_OUT_OF_MEMORY                                                                      \
-    3 /* of the device or of the host; after the latter the context is of no more use */
+/* Wrong arguments, an index out of bounds, a device that is not there, ... */
+#define FUTHARK_PROGRAM_ERROR 2
+/* Memory is short, of the device or of the host; after the latter the context is of no more use. A
+ * number on a line of its own, behind a backslash, would be more than Futhark's FFI can read. */
+#define FUTHARK_OUT_OF_MEMORY 3
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,8 @@
 /* Everything in the header of types.sf, from C. Built under AddressSanitizer; prints what the
  * suites' runners add up. */
-#include "checks.h"
 #include "types.h"
+
+#include "checks.h"
 
 /* The call fails, with a message that has these words. */
 static void fails_at(int line, int code, int want, const char *words)
