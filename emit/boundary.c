@@ -198,8 +198,7 @@ static void collect_params(Find *f, const HostOps *ops, Ints *ids)
 {
     for (int i = 0; i < ops->n; i++) {
         const HostOp *op = ops->at[i];
-        bool suff = op->kind == H_EXP && op->exp->kind == E_SUFF;
-        const char *threshold = suff ? op->exp->suff.name : op->threshold;
+        const char *threshold = op->suff ? op->suff->suff.name : op->threshold;
         if (threshold) {
             int id = emit_param_id(f->plan, threshold);
             bool known = false;

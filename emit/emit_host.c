@@ -190,7 +190,7 @@ static void emit_write(Fn *f, const HostOp *op)
     call_begin(f);
     out_printf(f->o, "rt_write_scalar(ctx, %s, %s, %d, &(%s){%s})", mem_c(f, op->mem),
                byte_offset(f, op->sx, op->type), prim_type_bytes[op->type], ctype_c(op->type),
-               atom_c(op->atom));
+               kir_exp_c(op->exp));
     call_end(f);
 }
 
@@ -217,7 +217,7 @@ static void emit_fill(Fn *f, const HostOp *op)
     call_begin(f);
     out_printf(f->o, "rt_fill(ctx, %s, %s, %s, %d, &(%s){%s})", mem_c(f, op->dst.mem),
                size_c(f, op->dst.at.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
-               ctype_c(op->type), atom_c(op->atom));
+               ctype_c(op->type), kir_exp_c(op->exp));
     call_end(f);
 }
 
@@ -226,7 +226,7 @@ static void emit_iota(Fn *f, const HostOp *op)
     call_begin(f);
     out_printf(f->o, "rt_iota(ctx, %s, %s, %s, %d, (int64_t)%s, (int64_t)%s)",
                mem_c(f, op->dst.mem), size_c(f, op->dst.at.offset), count_c(f, &op->dims),
-               prim_type_bytes[op->type], atom_c(op->atom), atom_c(op->atom2));
+               prim_type_bytes[op->type], kir_exp_c(op->exp), kir_exp_c(op->exp2));
     call_end(f);
 }
 
@@ -234,7 +234,7 @@ static void emit_literal(Fn *f, const HostOp *op)
 {
     Texts elems = {0};
     for (int i = 0; i < op->elems.n; i++)
-        vec_push(f->em->cx->scratch, &elems, atom_c(op->elems.at[i]));
+        vec_push(f->em->cx->scratch, &elems, kir_exp_c(op->elems.at[i]));
     call_begin(f);
     out_printf(f->o, "rt_write(ctx, %s, 0, %d, (const %s[]){\n    ", mem_c(f, op->mem),
                op->elems.n * prim_type_bytes[op->type], ctype_c(op->type));
@@ -271,7 +271,7 @@ static const char *arg_c(Fn *f, const KParam *p, bool heap)
         return arena_printf(a, "%s((%s)(%s))", arg_macro(p->type), ctype_c(p->type),
                             size_c(f, p->value));
     return arena_printf(a, "%s(%s)", arg_macro(p->type),
-                        p->value ? size_c(f, p->value) : atom_c(p->atom));
+                        p->value ? size_c(f, p->value) : kir_exp_c(p->exp));
 }
 
 /* Returns how many arguments there are. */
@@ -335,8 +335,11 @@ static void emit_launch(Fn *f, const HostOp *op)
 
 /* --- Scalars -------------------------------------------------------------------------------- */
 
-static void emit_suff(Fn *f, const Exp *e)
+static void emit_suff(Fn *f, const HostOp *op)
 {
+    const Exp *e = op->suff;
+    emit_assign(f, op->var);
+    f->uses_ctx = true;
     bool weighed = !atom_is_int(e->suff.steps, 0);
     out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? "rt_suff_or_pays" : "rt_suff",
                param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work));
@@ -349,12 +352,7 @@ static void emit_suff(Fn *f, const Exp *e)
 static void emit_exp(Fn *f, const HostOp *op)
 {
     emit_assign(f, op->var);
-    if (op->exp->kind == E_SUFF) {
-        f->uses_ctx = true;
-        emit_suff(f, op->exp);
-    } else {
-        out_printf(f->o, "%s;\n", scalar_c(op->exp));
-    }
+    out_printf(f->o, "%s;\n", kir_exp_c(op->exp));
 }
 
 static void emit_sx(Fn *f, const HostOp *op)
@@ -386,7 +384,7 @@ static const char *condition_c(Fn *f, const HostOp *op)
 {
     if (op->sx)
         return arena_printf(f->em->cx->perm, "%s <= RT_MAX_BYTES", size_c(f, op->sx));
-    return op->cond ? kir_exp_c(op->cond) : atom_c(op->atom);
+    return kir_exp_c(op->exp);
 }
 
 static void emit_assert(Fn *f, const HostOp *op)
@@ -473,7 +471,7 @@ static void emit_indented(Fn *f, const CodeBlock *b)
 
 static void emit_test(Fn *f, const HostOp *op)
 {
-    out_printf(f->o, "if (%s", atom_c(op->atom));
+    out_printf(f->o, "if (%s", kir_exp_c(op->exp));
     for (int i = 0; i < op->fits.n; i++) {
         const Fit *fit = &op->fits.at[i];
         f->uses_ctx = true;
@@ -503,6 +501,7 @@ static bool sets_rc(const CodeBlock *b)
         case H_RELEASE:
         case H_ALIAS:
         case H_EXP:
+        case H_SUFF:
         case H_SX:
         case H_CHOOSE:
         case H_SET:
@@ -520,7 +519,7 @@ static void emit_guard(Fn *f, const CodeItem *it)
 {
     Out *o = f->o;
     if (it->op->fits.n == 0) {
-        out_printf(o, "rc = %s ? %s : RT_REFUSED;\n", atom_c(it->op->atom),
+        out_printf(o, "rc = %s ? %s : RT_REFUSED;\n", kir_exp_c(it->op->exp),
                    call_c(f, it->then_->fn));
     } else {
         out_puts(o, "rc = RT_REFUSED;\n");
@@ -585,7 +584,7 @@ static void emit_loop(Fn *f, const CodeItem *it)
     } else {
         varset_add(f->seen, op->var);
         out_printf(f->o, "for (%s %s = 0; %s < %s; %s++) {\n", ctype_c(op->var->type.elem), v, v,
-                   atom_c(op->atom), v);
+                   kir_exp_c(op->exp), v);
         if (split_shares(f->split, op->var))
             out_printf(f->o, "    s->%s = %s;\n", v, v);
     }
@@ -609,13 +608,11 @@ static void emit_op(Fn *f, const CodeItem *it)
     case H_ALLOC: emit_alloc(f, op); return;
     case H_RELEASE: emit_release(f, op); return;
     case H_ALIAS: emit_alias(f, op); return;
-    case H_EXP: emit_exp(f, op); return;
+    case H_EXP:
+    case H_SET: emit_exp(f, op); return;
+    case H_SUFF: emit_suff(f, op); return;
     case H_SX: emit_sx(f, op); return;
     case H_CHOOSE: emit_choose(f, op); return;
-    case H_SET:
-        emit_assign(f, op->var);
-        out_printf(f->o, "%s;\n", atom_c(op->atom));
-        return;
     case H_READ: emit_read(f, op); return;
     case H_WRITE: emit_write(f, op); return;
     case H_COPY: emit_copy(f, op); return;

@@ -104,6 +104,7 @@ static void real_text(Launch *l, const KExp *x, bool tight, bool last)
     case KE_ID: out_printf(o, "%s%d", x->id == KID_GROUPS ? "groups" : "size", x->dim); return;
     case KE_CONV: real_text(l, x->x[0], tight, last); return;
     case KE_PRIM: break;
+    case KE_HOST:
     case KE_SELECT:
     case KE_PART:
     case KE_VECTOR:

@@ -41,6 +41,7 @@ static int own_lines(const HostOp *op)
     case H_RELEASE:
     case H_ALIAS:
     case H_EXP:
+    case H_SUFF:
     case H_SX:
     case H_CHOOSE:
     case H_SET:
@@ -78,8 +79,7 @@ static bool compares(const HostOps *ops)
 {
     for (int i = 0; i < ops->n; i++) {
         const HostOp *op = ops->at[i];
-        if ((op->kind == H_EXP && op->exp->kind == E_SUFF) || compares(&op->then_) ||
-            compares(&op->else_))
+        if (op->kind == H_SUFF || compares(&op->then_) || compares(&op->else_))
             return true;
     }
     return false;
@@ -105,8 +105,8 @@ static CodeBlock *block_of(Splitter *s, const HostOps *ops)
     *b = (CodeBlock){.version = -1};
     for (int i = 0; i < ops->n; i++) {
         const HostOp *op = ops->at[i];
-        if (op->kind == H_EXP && op->exp->kind == E_SUFF)
-            varmap_put(s->suffs, op->var, op->exp);
+        if (op->kind == H_SUFF)
+            varmap_put(s->suffs, op->var, op->suff);
         CodeItem it = {.op = op};
         it.then_ = side_of(s, &op->then_, op->guard);
         it.else_ = side_of(s, &op->else_, op->guard);
@@ -176,7 +176,7 @@ static const char *short_name(const char *name)
 /* How one gets to a side of a guard: `!suff_outer_par_0 suff_intra_par_1`. */
 static const char *way_to(Splitter *s, const HostOp *op, bool taken)
 {
-    const Exp *e = varmap_get(s->suffs, op->atom.var);
+    const Exp *e = varmap_get(s->suffs, op->exp->host);
     ASSERT(e);
     const char *way = "";
     for (int i = 0; i < e->suff.path.n; i++) {

@@ -12,28 +12,30 @@
 
 void host_set(PlanBuild *pb, const Var *v, Atom a)
 {
-    pb_op(pb, (HostOp){.kind = H_SET, .loc = v->loc, .var = v, .atom = a});
+    pb_op(pb, (HostOp){.kind = H_SET, .loc = v->loc, .var = v, .exp = host_atom(pb->cx->perm, a)});
 }
 
 /* --- Scalars ---------------------------------------------------------------------------------- */
 
-static void check_scalar(PlanBuild *pb, const Exp *e)
+static void check_scalar(PlanBuild *pb, const Scalars *sc, const Exp *e)
 {
     const char *msg;
-    Scalars sc = scalars_host(pb->cx->perm, pb->known);
-    const KExp *cond = scalar_check(&sc, e, &msg);
+    const KExp *cond = scalar_check(sc, e, &msg);
     if (cond)
         pb_op(pb, (HostOp){.kind = H_ASSERT,
                            .loc = e->loc,
-                           .cond = cond,
-                           .exp = e,
+                           .exp = cond,
                            .site = plan_site(pb->plan, e->loc, msg)});
 }
 
 static void scalar_stm(PlanBuild *pb, const Stm *s)
 {
-    check_scalar(pb, s->exp);
-    pb_op(pb, (HostOp){.kind = H_EXP, .loc = s->exp->loc, .var = s->pat.at[0], .exp = s->exp});
+    Scalars sc = scalars_host(pb->cx->perm, pb->known);
+    check_scalar(pb, &sc, s->exp);
+    pb_op(pb, (HostOp){.kind = H_EXP,
+                       .loc = s->exp->loc,
+                       .var = s->pat.at[0],
+                       .exp = scalar_exp(&sc, s->exp)});
 }
 
 static void assert_stm(PlanBuild *pb, const Exp *e)
@@ -43,8 +45,7 @@ static void assert_stm(PlanBuild *pb, const Exp *e)
     int site = assert_site(&sc, pb->plan, e, &args);
     pb_op(pb, (HostOp){.kind = H_ASSERT,
                        .loc = e->loc,
-                       .atom = e->assertion.cond,
-                       .exp = e,
+                       .exp = host_atom(pb->cx->perm, e->assertion.cond),
                        .site = site,
                        .numbers = args});
 }
@@ -53,7 +54,7 @@ static void suff_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     varmap_put(pb->guards, s->pat.at[0], e);
-    pb_op(pb, (HostOp){.kind = H_EXP, .loc = e->loc, .var = s->pat.at[0], .exp = e});
+    pb_op(pb, (HostOp){.kind = H_SUFF, .loc = e->loc, .var = s->pat.at[0], .suff = e});
     for (int i = 0; i < pb->plan->thresholds.n; i++)
         if (strcmp(pb->plan->thresholds.at[i].name, e->suff.name) == 0)
             return;

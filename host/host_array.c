@@ -84,12 +84,8 @@ static void check_bounds(PlanBuild *pb, const Exp *e)
         return;
     KExps args;
     int site = index_site(&sc, pb->plan, e, &args);
-    pb_op(pb, (HostOp){.kind = H_ASSERT,
-                       .loc = e->loc,
-                       .cond = cond,
-                       .exp = e,
-                       .site = site,
-                       .numbers = args});
+    pb_op(pb,
+          (HostOp){.kind = H_ASSERT, .loc = e->loc, .exp = cond, .site = site, .numbers = args});
 }
 
 static Lmad part_of(PlanBuild *pb, Atom arr, const DimIndexes *at)
@@ -131,29 +127,27 @@ static void update_stm(PlanBuild *pb, const Stm *s)
                            .loc = e->loc,
                            .mem = part.mem,
                            .sx = part.at.offset,
-                           .atom = e->update.val,
+                           .exp = host_atom(pb->cx->perm, e->update.val),
                            .type = t.elem});
 }
 
 /* --- Fresh arrays ----------------------------------------------------------------------------- */
 
-static void check_that(PlanBuild *pb, const Exp *e, const KExp *n, const KExp *cond,
-                       const char *msg)
+static void check_that(PlanBuild *pb, Loc loc, const KExp *n, const KExp *cond, const char *msg)
 {
     KExps numbers = {0};
     vec_push(pb->cx->perm, &numbers, n);
     pb_op(pb, (HostOp){.kind = H_ASSERT,
-                       .loc = e->loc,
-                       .cond = cond,
-                       .exp = e,
-                       .site = plan_site(pb->plan, e->loc, msg),
+                       .loc = loc,
+                       .exp = cond,
+                       .site = plan_site(pb->plan, loc, msg),
                        .numbers = numbers});
 }
 
 /* What the program computed is asserted to be a size where the program makes the array, but the
  * array may have been moved out of a map over nothing since then. `outer`: dimensions in front of
  * it; where one of them is 0, this one may be any number. */
-static void check_size(PlanBuild *pb, const Exp *e, Atom n, const Atom *outer, int n_outer)
+static void check_size(PlanBuild *pb, Loc loc, Atom n, const Atom *outer, int n_outer)
 {
     Arena *a = pb->cx->perm;
     Scalars sc = scalars_host(pb->cx->perm, pb->known);
@@ -163,10 +157,10 @@ static void check_size(PlanBuild *pb, const Exp *e, Atom n, const Atom *outer, i
         for (int k = 0; k < n_outer; k++)
             if (outer[k].var || outer[k].c.i == 0)
                 ok = kx_or(a, kx_eq(a, sc.atom(sc.env, outer[k]), kx_int(a, 0)), ok);
-        check_that(pb, e, x, ok, stop_text[STOP_NEGATIVE_SIZE]);
+        check_that(pb, loc, x, ok, stop_text[STOP_NEGATIVE_SIZE]);
     }
     if (!ranges_le(pb->known, n, atom_i64(MAX_SIZE), 0))
-        check_that(pb, e, x, kx_le(a, x, kx_int(a, MAX_SIZE)), stop_text[STOP_TOO_LARGE]);
+        check_that(pb, loc, x, kx_le(a, x, kx_int(a, MAX_SIZE)), stop_text[STOP_TOO_LARGE]);
 }
 
 /* Is v never made? That it is not too large is checked all the same, since kernels number its
@@ -183,7 +177,7 @@ static void iota_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
-    check_size(pb, e, e->iota.n, NULL, 0);
+    check_size(pb, e->loc, e->iota.n, NULL, 0);
     if (is_computed(pb, v))
         return;
     ArrLoc dst = host_result(pb, v);
@@ -191,8 +185,8 @@ static void iota_stm(PlanBuild *pb, const Stm *s)
                        .loc = e->loc,
                        .dst = dst,
                        .type = v->type.elem,
-                       .atom = e->iota.start,
-                       .atom2 = e->iota.stride,
+                       .exp = host_atom(pb->cx->perm, e->iota.start),
+                       .exp2 = host_atom(pb->cx->perm, e->iota.stride),
                        .dims = dims_of(pb->cx, v->type)});
 }
 
@@ -203,7 +197,7 @@ static void replicate_stm(PlanBuild *pb, const Stm *s)
     Type t = atom_type(e->replicate.val);
     const Atoms *dims = &e->replicate.dims;
     for (int k = 0; k < dims->n; k++)
-        check_size(pb, e, dims->at[k], dims->at, k);
+        check_size(pb, e->loc, dims->at[k], dims->at, k);
     if (is_computed(pb, v))
         return;
     ArrLoc dst = host_result(pb, v);
@@ -212,7 +206,7 @@ static void replicate_stm(PlanBuild *pb, const Stm *s)
                            .loc = e->loc,
                            .dst = dst,
                            .type = t.elem,
-                           .atom = e->replicate.val,
+                           .exp = host_atom(pb->cx->perm, e->replicate.val),
                            .dims = dims_of(pb->cx, v->type)});
         return;
     }
@@ -231,11 +225,10 @@ static void arraylit_stm(PlanBuild *pb, const Stm *s)
     if (elems->n == 0)
         return;
     if (e->arraylit.elem.rank == 0) {
-        pb_op(pb, (HostOp){.kind = H_LITERAL,
-                           .loc = e->loc,
-                           .mem = dst.mem,
-                           .type = v->type.elem,
-                           .elems = *elems});
+        HostOp op = {.kind = H_LITERAL, .loc = e->loc, .mem = dst.mem, .type = v->type.elem};
+        for (int i = 0; i < elems->n; i++)
+            vec_push(cx->perm, &op.elems, host_atom(cx->perm, elems->at[i]));
+        pb_op(pb, op);
         return;
     }
     for (int i = 0; i < elems->n; i++) {
@@ -272,9 +265,10 @@ static void copy_stm(PlanBuild *pb, const Stm *s)
 }
 
 /* Is the copy worth its launch? A bool variable, set now. */
-static Atom manifest_test(PlanBuild *pb, const ArrLoc *l, Type t, int fast, Loc loc)
+static const KExp *manifest_test(PlanBuild *pb, const ArrLoc *l, Type t, int fast, Loc loc)
 {
     Ctx *cx = pb->cx;
+    Arena *a = cx->perm;
     Var *score = var_new(cx, "worth", type_prim(T_I64), loc);
     Var *test = var_new(cx, "copied", type_prim(T_BOOL), loc);
     pb_op(pb, (HostOp){
@@ -282,8 +276,8 @@ static Atom manifest_test(PlanBuild *pb, const ArrLoc *l, Type t, int fast, Loc 
     pb_op(pb, (HostOp){.kind = H_EXP,
                        .loc = loc,
                        .var = test,
-                       .exp = exp_binop(cx, loc, OP_LT, atom_i64(0), atom_var(score))});
-    return atom_var(test);
+                       .exp = kx_prim2(a, OP_LT, kx_int(a, 0), kx_host(a, score))});
+    return kx_host(a, test);
 }
 
 /* In one branch of a run-time choice: the variables of `to` take what is at `from`. */
@@ -318,7 +312,7 @@ static void manifest_stm(PlanBuild *pb, const Stm *s)
     if (r.mem == l.mem)
         return;
     HostOp op = {.kind = H_IF, .loc = e->loc};
-    op.atom = manifest_test(pb, &l, v->type, perm[rank - 1], e->loc);
+    op.exp = manifest_test(pb, &l, v->type, perm[rank - 1], e->loc);
     declare(pb, r.at.offset, e->loc);
     for (int k = 0; k < rank; k++)
         declare(pb, r.at.strides[k], e->loc);

@@ -50,7 +50,10 @@ void host_if(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     const Exp *guard = e->branch.test.var ? varmap_get(pb->guards, e->branch.test.var) : NULL;
-    HostOp op = {.kind = H_IF, .loc = e->loc, .atom = e->branch.test, .guard = guard != NULL};
+    HostOp op = {.kind = H_IF,
+                 .loc = e->loc,
+                 .exp = host_atom(pb->cx->perm, e->branch.test),
+                 .guard = guard != NULL};
     walk_branch(pb, s, true, &op.then_);
     walk_branch(pb, s, false, &op.else_);
     declare_results(pb, s);
@@ -87,35 +90,20 @@ static int top_index(const HostOps *ops, const HostOp *op)
     return -1;
 }
 
-typedef struct {
-    Ctx *cx;
-    Vars *vars;
-} VarList;
-
-static void list_var(void *env, const Sx *x)
+/* The variables that the operation reads. */
+static Vars op_vars(Ctx *cx, const HostOp *op)
 {
-    VarList *l = env;
-    if (x->kind == SX_VAR)
-        vec_push(l->cx->perm, l->vars, (Var *)x->var);
+    VarSet *used = varmap_new(cx->scratch);
+    op_uses(used, op);
+    return varset_list(cx->scratch, used);
 }
 
-/* All variables of a, in order of occurrence. */
-static void sx_var_list(Ctx *cx, const Sx *a, Vars *out)
+static Vars fit_vars(Ctx *cx, const Fit *f)
 {
-    sx_leaves(a, list_var, &(VarList){cx, out});
-}
-
-static void op_operands(Ctx *cx, const HostOp *op, Vars *out)
-{
-    if (op->kind == H_EXP) {
-        Body b = {0};
-        vec_push(cx->scratch, &b.stms, (Stm){.exp = (Exp *)op->exp});
-        *out = free_vars_body(cx, &b);
-    } else if (op->kind == H_SET && op->atom.var) {
-        vec_push(cx->perm, out, op->atom.var);
-    } else if (op->kind == H_SX) {
-        sx_var_list(cx, op->sx, out);
-    }
+    VarSet *used = varmap_new(cx->scratch);
+    sx_vars(f->group_size, used);
+    sx_vars(f->local_bytes, used);
+    return varset_list(cx->scratch, used);
 }
 
 /* Can v's value be known before the version starts? (Scalar operations are total functions in C:
@@ -128,8 +116,7 @@ static bool movable(Hoister *ho, const Var *v)
     if ((op->kind != H_EXP && op->kind != H_SET && op->kind != H_SX) ||
         top_index(ho->then_, op) < 0)
         return false;
-    Vars uses = {0};
-    op_operands(ho->cx, op, &uses);
+    Vars uses = op_vars(ho->cx, op);
     for (int i = 0; i < uses.n; i++)
         if (!movable(ho, uses.at[i]))
             return false;
@@ -142,8 +129,7 @@ static void move_out(Hoister *ho, const Var *v)
     HostOp *op = varmap_get(ho->defs, v);
     if (!op)
         return;
-    Vars uses = {0};
-    op_operands(ho->cx, op, &uses);
+    Vars uses = op_vars(ho->cx, op);
     for (int i = 0; i < uses.n; i++)
         move_out(ho, uses.at[i]);
     int at = top_index(ho->then_, op);
@@ -189,9 +175,7 @@ static void collect_fits(Hoister *ho, const HostOps *ops, Fits *fits)
         const HostOp *op = ops->at[i];
         if (op->kind == H_LAUNCH) {
             Fit f = launch_fit(ho->cx, op);
-            Vars vs = {0};
-            sx_var_list(ho->cx, f.group_size, &vs);
-            sx_var_list(ho->cx, f.local_bytes, &vs);
+            Vars vs = fit_vars(ho->cx, &f);
             bool known = true;
             for (int k = 0; k < vs.n; k++)
                 known = known && movable(ho, vs.at[k]);
@@ -213,9 +197,7 @@ static void find_fits(PlanBuild *pb, HostOp *branch, HostOps *before)
     defined_vars(ho.defs, &branch->then_);
     collect_fits(&ho, &branch->then_, &branch->fits);
     for (int i = 0; i < branch->fits.n; i++) {
-        Vars vs = {0};
-        sx_var_list(pb->cx, branch->fits.at[i].group_size, &vs);
-        sx_var_list(pb->cx, branch->fits.at[i].local_bytes, &vs);
+        Vars vs = fit_vars(pb->cx, &branch->fits.at[i]);
         for (int k = 0; k < vs.n; k++)
             move_out(&ho, vs.at[k]);
     }
@@ -296,7 +278,7 @@ void host_loop(PlanBuild *pb, const Stm *s)
                  .loc = e->loc,
                  .loop_kind = e->loop.kind,
                  .var = e->loop.kind == LOOP_FOR ? e->loop.i : e->loop.cond,
-                 .atom = e->loop.bound};
+                 .exp = e->loop.kind == LOOP_FOR ? host_atom(pb->cx->perm, e->loop.bound) : NULL};
     loop_inits(pb, e);
     pb->ops = &op.then_;
     int mark = ranges_mark(pb->known);

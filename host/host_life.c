@@ -18,6 +18,7 @@ static bool only_defines(const HostOp *op)
 {
     switch (op->kind) {
     case H_EXP:
+    case H_SUFF:
     case H_SX:
     case H_CHOOSE:
     case H_SET:

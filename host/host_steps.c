@@ -29,7 +29,7 @@ static void walk(Steps *st, HostOps *ops);
 /* A side of a branch: of a guard, it is a step of the path. */
 static void walk_side(Steps *st, HostOp *op, bool taken)
 {
-    const Exp *e = op->guard ? varmap_get(st->suffs, op->atom.var) : NULL;
+    const Exp *e = op->guard ? varmap_get(st->suffs, op->exp->host) : NULL;
     Path outer = st->path;
     if (e) {
         st->path = (Path){0};
@@ -44,8 +44,8 @@ static void walk(Steps *st, HostOps *ops)
 {
     for (int i = 0; i < ops->n; i++) {
         HostOp *op = ops->at[i];
-        if (op->kind == H_EXP && op->exp->kind == E_SUFF)
-            varmap_put(st->suffs, op->var, (Exp *)op->exp);
+        if (op->kind == H_SUFF)
+            varmap_put(st->suffs, op->var, op->suff);
         if (op->kind == H_LOOP && ops_have(&op->then_, H_LAUNCH)) {
             give_threshold(st, op);
         } else {

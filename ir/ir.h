@@ -666,9 +666,10 @@ void ir_copy_needed(Ctx *cx, Entry *en);
 void ir_print(Out *o, const Prog *p);
 void ir_print_exp(Out *o, const Exp *e);
 void ir_print_stm(Out *o, const Stm *s);
-const char *var_text(const Var *v); /* "xs_12", interned */
-const char *atom_text(Atom a);      /* "xs_12", "3i64", "1.5f32" */
-const char *type_text(Type t);      /* "[n_3][4i64]f32" without suffix on sizes: "[n_3][4]f32" */
+const char *var_text(const Var *v);   /* "xs_12", interned */
+const char *var_c_name(const Var *v); /* ... valid in C and OpenCL C */
+const char *atom_text(Atom a);        /* "xs_12", "3i64", "1.5f32" */
+const char *type_text(Type t);        /* "[n_3][4i64]f32" without suffix on sizes: "[n_3][4]f32" */
 /* "!a.suff_outer_par_0 b.suff_intra_par_1": what tuners are told of a threshold's ancestors */
 const char *path_text(Ctx *cx, const Path *path);
 const char *nest_text(const Nest *nest); /* "<xs in xss> <x in xs>" as the paper prints it */

@@ -62,6 +62,7 @@
  * Comments run from "--" to the end of the line. White space does not matter. */
 #include "ir/ir.h"
 
+#include "base/ident.h"
 #include "base/intern.h"
 
 #include <math.h>
@@ -76,6 +77,11 @@ const char *var_text(const Var *v)
     char buf[256];
     snprintf(buf, sizeof buf, "%.200s_%d", v->base, v->id);
     return intern(buf);
+}
+
+const char *var_c_name(const Var *v)
+{
+    return c_ident_numbered(v->base ? v->base : "v", v->id);
 }
 
 /* The fewest digits that give the same number back. */

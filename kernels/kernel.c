@@ -104,9 +104,10 @@ static KVar *need_scalar(KGen *kg, const Var *v)
         ice(v->loc, "array %s used as a scalar", var_text(v));
     kv = kg_bind(kg, v);
     KParam p = {.kind = KP_SCALAR, .name = kv->name, .var = kv, .type = v->type.elem};
-    p.atom = atom_var((Var *)v);
     if (p.type == T_I64)
         p.value = sx_var(kg->cx, v);
+    else
+        p.exp = kx_host(kg->cx->perm, v);
     vec_push(kg->cx->perm, &kg->params, p);
     varmap_put(kg->params_of, v, is_param);
     return kv;

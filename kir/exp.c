@@ -76,6 +76,13 @@ const KExp *kx_var(Arena *a, const KVar *v)
     return e;
 }
 
+const KExp *kx_host(Arena *a, const Var *v)
+{
+    KExp *e = new_exp(a, KE_HOST, ktype(v->type.elem), NULL, 0);
+    e->host = v;
+    return e;
+}
+
 const KExp *kx_id_dim(Arena *a, KId id, int dim)
 {
     KExp *e = new_exp(a, KE_ID, ktype(kid_info[id].type), NULL, 0);
@@ -117,6 +124,7 @@ bool kx_same(const KExp *x, const KExp *y)
     switch (x->kind) {
     case KE_CONST: return same_const(x->c, y->c);
     case KE_VAR: return x->var == y->var;
+    case KE_HOST: return x->host == y->host;
     case KE_ID: return x->id == y->id && x->dim == y->dim;
     case KE_PRIM:
         if (x->op != y->op || x->exact != y->exact || x->saturate != y->saturate)

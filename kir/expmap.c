@@ -31,7 +31,7 @@ static uint64_t hash(const KExp *x)
     uint64_t h = mix(x->kind, (uint64_t)x->type.elem * 16 + (uint64_t)x->type.lanes);
     if (x->kind == KE_CONST)
         h = mix(h, (uint64_t)x->c.i);
-    h = mix(h, (uintptr_t)x->var);
+    h = mix(h, (uintptr_t)x->var + (uintptr_t)x->host);
     h = mix(h, (uint64_t)x->op * 64 + (uint64_t)x->id * 4 + (uint64_t)x->dim);
     for (int i = 0; i < x->n; i++)
         h = mix(h, hash(x->x[i]));

@@ -18,6 +18,9 @@
  * early returns: a LEAVE ends the WORK around it and nothing else. A variable is bound once, by
  * name and object; only those bound by VAR (and a HEAP's, which a VAR binds) are ever changed.
  *
+ * Expressions are what the host program computes scalars with, too: over HOST variables instead of
+ * those of a kernel.
+ *
  * Arithmetic. Operations are those of the language (ir/prims.def) and wrap around as there. Index
  * arithmetic is marked `exact`: its maker vouches that it does not wrap, and that operands of QUOT
  * and REM are not negative (divisor positive). It prints as plain operators, and passes may compute
@@ -138,6 +141,7 @@ struct KExp {
     KType type;
     Const c;         /* CONST */
     const KVar *var; /* VAR */
+    const Var *host; /* HOST */
     PrimOp op;       /* PRIM */
     bool exact;      /* PRIM on integers: see above */
     bool saturate; /* PRIM ADD, SUB, MUL on i64: what does not fit becomes the nearest that does */
@@ -239,6 +243,7 @@ const KExp *kx_const(Arena *a, Const c);
 const KExp *kx_int(Arena *a, int64_t k); /* i64 */
 const KExp *kx_bool(Arena *a, bool b);
 const KExp *kx_var(Arena *a, const KVar *v);
+const KExp *kx_host(Arena *a, const Var *v);
 const KExp *kx_id(Arena *a, KId id);
 const KExp *kx_id_dim(Arena *a, KId id, int dim);
 /* An operation of the language; type: of the operands. */
@@ -339,10 +344,10 @@ void kb_insert(KBuild *b, KPlace p, KStm s);
 
 void kir_opencl(Out *o, const KFun *f);
 const char *kir_exp_c(const KExp *x); /* as C text, which compiles on the host, too */
-const char *ctype_c(PrimType t); /* i32, f32, mf_bool ...: the short types of common/scalar.h */
 
 /* --- literal.c ------------------------------------------------------------------------------ */
 
 const char *kir_const_c(Const c); /* as C text */
+const char *ctype_c(PrimType t);  /* i32, f32, mf_bool ...: the short types of common/scalar.h */
 
 #endif

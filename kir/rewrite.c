@@ -63,6 +63,7 @@ const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *to)
         break;
     case KE_CONST:
     case KE_VAR:
+    case KE_HOST:
     case KE_ID: return x;
     case N_KEXPS: break;
     }

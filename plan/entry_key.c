@@ -77,37 +77,36 @@ static void put_sx(Key *k, const Sx *x)
     put_sx(k, x->b);
 }
 
-static void put_exp(Key *k, const Exp *e)
+static void put_exp(Key *k, const KExp *x)
 {
-    put(k, e ? (uint64_t)e->kind + 1 : 0);
-    if (!e)
+    put(k, x ? (uint64_t)x->kind << 32 | (uint64_t)x->op << 16 | (uint64_t)(x->n + 1) << 2 |
+                   (uint64_t)x->saturate << 1 | x->exact
+             : 0);
+    if (!x)
         return;
-    if (e->kind == E_PRIM) {
-        put(k, (uint64_t)e->prim.op << 8 | e->prim.type);
-        put_atoms(k, &e->prim.args);
-    } else if (e->kind == E_CONV) {
-        put(k, (uint64_t)e->conv.from << 8 | e->conv.to);
-        put_atom(k, e->conv.arg);
-    } else if (e->kind == E_ATOM) {
-        put_atom(k, e->atom);
-    } else if (e->kind == E_SUFF) {
-        put_text(k, e->suff.name);
-        put_atom(k, e->suff.par);
-        put_atom(k, e->suff.work);
-        put_atom(k, e->suff.spared);
-        put_atom(k, e->suff.steps);
-        put_atom(k, e->suff.elems);
-    }
+    put(k, x->type.elem);
+    put_object(k, x->host);
+    if (x->kind == KE_CONST)
+        put_const(k, x->c);
+    for (int i = 0; i < x->n; i++)
+        put_exp(k, x->x[i]);
 }
 
-/* A check: what is computed, not of what, which has its operations. */
-static void put_check(Key *k, const KExp *x)
+static void put_suff(Key *k, const Exp *e)
 {
-    put(k, x ? (uint64_t)x->kind << 32 | (uint64_t)x->op << 16 | (uint64_t)(x->n + 1) : 0);
-    if (x && x->kind == KE_CONST)
-        put_const(k, x->c);
-    for (int i = 0; x && i < x->n; i++)
-        put_check(k, x->x[i]);
+    put_text(k, e->suff.name);
+    put_atom(k, e->suff.par);
+    put_atom(k, e->suff.work);
+    put_atom(k, e->suff.spared);
+    put_atom(k, e->suff.steps);
+    put_atom(k, e->suff.elems);
+}
+
+static void put_exps(Key *k, const KExps *xs)
+{
+    put(k, (uint64_t)xs->n);
+    for (int i = 0; i < xs->n; i++)
+        put_exp(k, xs->at[i]);
 }
 
 static void put_loc(Key *k, const ArrLoc *l, int rank)
@@ -135,7 +134,7 @@ static void put_launch(Key *k, const HostOp *op)
         put(k, (uint64_t)p->kind << 16 | (uint64_t)p->type << 1 | p->updated);
         put_object(k, p->mem);
         put_sx(k, p->value);
-        put_atom(k, p->atom);
+        put_exp(k, p->exp);
         put_sx(k, p->bytes);
     }
 }
@@ -152,8 +151,9 @@ static void put_op(Key *k, const HostOp *op)
     put_sx(k, op->sx);
     put_sx(k, op->sx2);
     put_exp(k, op->exp);
-    put_atom(k, op->atom);
-    put_atom(k, op->atom2);
+    put_exp(k, op->exp2);
+    if (op->suff)
+        put_suff(k, op->suff);
     put_atoms(k, &op->dims);
     put_loc(k, &op->dst, op->dims.n);
     put_loc(k, &op->src, op->dims.n);
@@ -166,9 +166,8 @@ static void put_op(Key *k, const HostOp *op)
         put_sx(k, op->fits.at[i].group_size);
         put_sx(k, op->fits.at[i].local_bytes);
     }
-    put_check(k, op->cond);
-    put(k, (uint64_t)op->numbers.n);
-    put_atoms(k, &op->elems);
+    put_exps(k, &op->numbers);
+    put_exps(k, &op->elems);
     put_ops(k, &op->then_);
     put_ops(k, &op->else_);
 }

@@ -15,19 +15,19 @@ const char *atom_c(Atom a)
 
 /* --- Expressions --------------------------------------------------------------------------- */
 
-static const KExp *host_atom(void *env, Atom a)
+const KExp *host_atom(Arena *a, Atom x)
 {
-    Arena *arena = env;
-    if (!a.var)
-        return kx_const(arena, a.c);
-    KVar *v = NEW(arena, KVar);
-    *v = (KVar){.name = var_c_name(a.var), .type = ktype(a.var->type.elem)};
-    return kx_var(arena, v);
+    return x.var ? kx_host(a, x.var) : kx_const(a, x.c);
+}
+
+static const KExp *in_host(void *env, Atom a)
+{
+    return host_atom(env, a);
 }
 
 Scalars scalars_host(Arena *a, Ranges *known)
 {
-    return (Scalars){a, host_atom, a, known};
+    return (Scalars){a, in_host, a, known};
 }
 
 static const KExp *of(const Scalars *sc, Atom a)
@@ -48,15 +48,6 @@ const KExp *scalar_exp(const Scalars *sc, const Exp *e)
     for (int i = 0; i < e->prim.args.n; i++)
         args[i] = of(sc, e->prim.args.at[i]);
     return kx_prim(sc->arena, e->prim.op, e->prim.type, args);
-}
-
-const char *scalar_c(const Exp *e)
-{
-    Arena *a = arena_new();
-    Scalars sc = scalars_host(a, NULL);
-    const char *text = kir_exp_c(scalar_exp(&sc, e));
-    arena_free(a);
-    return text;
 }
 
 /* --- Checks -------------------------------------------------------------------------------- */

@@ -14,9 +14,9 @@ typedef struct {
     void *env;
     Ranges *known; /* of numbers, at this place: what is certain is not checked */
 } Scalars;
-Scalars scalars_host(Arena *a, Ranges *known);           /* by their names in C */
+Scalars scalars_host(Arena *a, Ranges *known);
+const KExp *host_atom(Arena *a, Atom x);
 const KExp *scalar_exp(const Scalars *sc, const Exp *e); /* PRIM, CONV, ATOM */
-const char *scalar_c(const Exp *e);                      /* ... as C text on the host */
 /* The condition that must hold for a PRIM not to trap (divisor not 0, exponent not negative) and
  * the message of its site; NULL if it cannot trap. */
 const KExp *scalar_check(const Scalars *sc, const Exp *e, const char **msg);

@@ -26,7 +26,7 @@ typedef struct {
     Mem *mem;        /* KP_MEM */
     bool updated;    /* KP_MEM: read and written, so that a second launch would not do the same */
     const Sx *value; /* KP_SCALAR of type i64, else */
-    Atom atom;       /* KP_SCALAR of another type */
+    const KExp *exp; /* KP_SCALAR of another type */
     const Sx *bytes; /* KP_LOCAL */
 } KParam;
 typedef VEC(KParam) KParams;
@@ -72,20 +72,20 @@ typedef enum {
     H_ALLOC,   /* mem := block of sx bytes, a fresh one, or what `from` says, with as many */
     H_RELEASE, /* mem: this name's reference is given back (block dies if it was the last) */
     H_ALIAS,   /* mem := mem2 (takes a reference; gives the old one back) */
-    H_EXP,     /* var := exp (scalar IR expression: prim, conv, atom, suff) */
+    H_EXP,     /* var := exp */
+    H_SUFF,    /* var := suff, the comparison of a threshold */
     H_SX,      /* var := sx */
     H_CHOOSE,  /* var := is the choice's kernel taken: it can run if sx > 0, and pays if sx2 > 0 */
-    H_SET,     /* var := atom */
+    H_SET,     /* var := exp, once more or in one of several places */
     H_READ,    /* var := element number sx of mem (waits for the device) */
-    H_WRITE,   /* element number sx of mem := atom */
+    H_WRITE,   /* element number sx of mem := exp */
     H_COPY,    /* dst := src, shape dims, element type type (strided copy, transposition) */
-    H_FILL,    /* all of dst (shape dims) := atom */
-    H_IOTA,    /* dst[i] := atom + i*atom2, dims[0] elements */
+    H_FILL,    /* all of dst (shape dims) := exp */
+    H_IOTA,    /* dst[i] := exp + i*exp2, dims[0] elements */
     H_LAUNCH,  /* kernel with args; n_launch_dims, global (number of work-groups per dim), local */
-    H_IF,      /* test: then_ else_; guard != NULL: see below */
-    H_LOOP,    /* FOR: var = 0 .. atom-1; WHILE: as long as var */
-    H_ASSERT,  /* cond, or else sx <= RT_MAX_BYTES, or else atom must be true, else site's message
-                  with numbers; exp: whose operands these are about */
+    H_IF,      /* exp: then_ else_; guard: see below */
+    H_LOOP,    /* FOR: var = 0 .. exp-1; WHILE: as long as var */
+    H_ASSERT,  /* exp, or (NULL) sx <= RT_MAX_BYTES, else site's message with numbers */
     H_LITERAL, /* the first elements of mem, of `type`, := elems */
     H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
 } HostOpKind;
@@ -121,8 +121,8 @@ struct HostOp {
     const Var *var;
     const Sx *sx, *sx2;
     Choice *choice; /* H_CHOOSE */
-    const Exp *exp;
-    Atom atom, atom2;
+    const KExp *exp, *exp2;
+    const Exp *suff; /* H_SUFF: a SUFF */
     PrimType type;
     Atoms dims;
     ArrLoc dst, src;
@@ -142,9 +142,8 @@ struct HostOp {
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
     int site;             /* H_ASSERT, H_ALLOC: index in Plan.sites */
     AllocFrom from;       /* H_ALLOC */
-    const KExp *cond;     /* H_ASSERT */
     KExps numbers;        /* H_ASSERT: message arguments, i64 */
-    Atoms elems;          /* H_LITERAL */
+    KExps elems;          /* H_LITERAL */
 };
 
 /* A place where the program may fail at run time. */

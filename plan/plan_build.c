@@ -98,7 +98,7 @@ struct OpenBranch {
 /* What follows is done where test is true. */
 static void open_branch(PlanBuild *pb, Var *test)
 {
-    HostOp *op = append(pb, (HostOp){.kind = H_IF, .atom = atom_var(test)});
+    HostOp *op = append(pb, (HostOp){.kind = H_IF, .exp = kx_host(pb->cx->perm, test)});
     OpenBranch *b = NEW(pb->cx->perm, OpenBranch);
     *b = (OpenBranch){op, pb->ops, pb->branch};
     pb->branch = b;
@@ -108,10 +108,11 @@ static void open_branch(PlanBuild *pb, Var *test)
 void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than)
 {
     const Sx *val = pb_let(pb, "n", a);
-    Atom at = val->kind == SX_VAR ? atom_var((Var *)val->var) : atom_i64(val->k);
+    Arena *arena = pb->cx->perm;
+    const KExp *at = val->kind == SX_VAR ? kx_host(arena, val->var) : kx_int(arena, val->k);
     Var *test = var_new(pb->cx, "test", type_prim(T_BOOL), (Loc){0});
-    Exp *e = exp_binop(pb->cx, (Loc){0}, OP_LT, atom_i64(than), at);
-    pb_op(pb, (HostOp){.kind = H_EXP, .var = test, .exp = e});
+    const KExp *more = kx_prim2(arena, OP_LT, kx_int(arena, than), at);
+    pb_op(pb, (HostOp){.kind = H_EXP, .var = test, .exp = more});
     open_branch(pb, test);
 }
 

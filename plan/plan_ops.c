@@ -1,6 +1,8 @@
 /* What operations of a plan read and mention. */
 #include "plan/plan.h"
 
+#include "kir/walk.h"
+
 bool ops_have(const HostOps *ops, HostOpKind kind)
 {
     for (int i = 0; i < ops->n; i++)
@@ -105,28 +107,32 @@ static void add_vars(void *env, const Sx *a)
     sx_vars(a, env);
 }
 
-static void use_exp(VarSet *s, const Exp *e)
+static void add_host(void *env, const KExp *x)
 {
-    free_in_exp(s, e);
-    if (e->kind == E_INDEX)
-        use_type(s, atom_type(e->index.arr));
-    else if (e->kind == E_UPDATE)
-        use_type(s, atom_type(e->update.arr));
+    if (x->kind == KE_HOST)
+        varset_add(env, x->host);
+}
+
+static void use_exps(VarSet *s, const KExps *xs)
+{
+    for (int i = 0; i < xs->n; i++)
+        kexp_visit(xs->at[i], add_host, s);
 }
 
 void op_uses(VarSet *s, const HostOp *op)
 {
     SxVisitor v = {s, add_vars};
     visit_op(&v, op);
-    if (op->exp)
-        use_exp(s, op->exp);
-    use_atom(s, op->atom);
-    use_atom(s, op->atom2);
+    if (op->suff)
+        free_in_exp(s, op->suff);
+    kexp_visit(op->exp, add_host, s);
+    kexp_visit(op->exp2, add_host, s);
+    use_exps(s, &op->numbers);
+    use_exps(s, &op->elems);
     use_atoms(s, &op->dims);
-    use_atoms(s, &op->elems);
     for (int i = 0; i < op->args.n; i++)
         if (op->args.at[i].kind == KP_SCALAR && !op->args.at[i].value)
-            use_atom(s, op->args.at[i].atom);
+            kexp_visit(op->args.at[i].exp, add_host, s);
     if (op->kind == H_LOOP && op->loop_kind == LOOP_WHILE)
         varset_add(s, op->var);
     for (int i = 0; i < op->then_.n; i++)

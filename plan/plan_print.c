@@ -13,7 +13,7 @@ static void print_arg(Out *o, const KParam *p)
     switch (p->kind) {
     case KP_FAILURE: out_puts(o, "failure"); return;
     case KP_MEM: out_puts(o, p->mem ? p->mem->name : "null"); return;
-    case KP_SCALAR: out_puts(o, p->value ? sx_c(p->value) : atom_c(p->atom)); return;
+    case KP_SCALAR: out_puts(o, p->value ? sx_c(p->value) : kir_exp_c(p->exp)); return;
     case KP_LOCAL: out_printf(o, "local %s", sx_c(p->bytes)); return;
     case KP_HEAP: out_puts(o, "heap"); return;
     }
@@ -51,7 +51,7 @@ static void print_side(Out *o, const HostOps *ops)
 
 static void print_if(Out *o, const HostOp *op)
 {
-    out_printf(o, "%s %s", op->guard ? "if guard" : "if", atom_c(op->atom));
+    out_printf(o, "%s %s", op->guard ? "if guard" : "if", kir_exp_c(op->exp));
     for (int i = 0; i < op->fits.n; i++)
         out_printf(o, " and %s fits groups of %s, %s bytes", op->fits.at[i].kernel->name,
                    sx_c(op->fits.at[i].group_size), sx_c(op->fits.at[i].local_bytes));
@@ -69,7 +69,7 @@ static void print_loop(Out *o, const HostOp *op)
     if (op->loop_kind == LOOP_WHILE)
         out_printf(o, "while %s", var_c_name(op->var));
     else
-        out_printf(o, "for %s < %s", var_c_name(op->var), atom_c(op->atom));
+        out_printf(o, "for %s < %s", var_c_name(op->var), kir_exp_c(op->exp));
     if (op->threshold)
         out_printf(o, " in one launch unless %s", op->threshold);
     out_puts(o, " {\n");
@@ -77,13 +77,9 @@ static void print_loop(Out *o, const HostOp *op)
     out_puts(o, "}");
 }
 
-static void print_exp(Out *o, const HostOp *op)
+static void print_suff(Out *o, const HostOp *op)
 {
-    const Exp *e = op->exp;
-    if (e->kind != E_SUFF) {
-        out_printf(o, "%s := %s", var_c_name(op->var), scalar_c(e));
-        return;
-    }
+    const Exp *e = op->suff;
     out_printf(o, "%s := suff %s %s of %s", var_c_name(op->var), e->suff.name, atom_c(e->suff.par),
                atom_c(e->suff.work));
     if (!atom_is_int(e->suff.steps, 0))
@@ -96,7 +92,7 @@ static void print_assert(Out *o, const HostOp *op)
     if (op->sx)
         out_printf(o, "assert %s <= RT_MAX_BYTES", sx_exact_c(op->sx));
     else
-        out_printf(o, "assert %s", op->cond ? kir_exp_c(op->cond) : atom_c(op->atom));
+        out_printf(o, "assert %s", kir_exp_c(op->exp));
     out_printf(o, " else site %d (", op->site);
     for (int i = 0; i < op->numbers.n; i++)
         out_printf(o, "%s%s", i ? ", " : "", kir_exp_c(op->numbers.at[i]));
@@ -107,7 +103,7 @@ static void print_literal(Out *o, const HostOp *op)
 {
     out_printf(o, "literal %s := {", op->mem->name);
     for (int i = 0; i < op->elems.n; i++)
-        out_printf(o, "%s%s", i ? ", " : "", atom_c(op->elems.at[i]));
+        out_printf(o, "%s%s", i ? ", " : "", kir_exp_c(op->elems.at[i]));
     out_puts(o, "}");
 }
 
@@ -122,18 +118,19 @@ static void print_op(Out *o, const HostOp *op)
         break;
     case H_RELEASE: out_printf(o, "release %s", op->mem->name); break;
     case H_ALIAS: out_printf(o, "alias %s := %s", op->mem->name, op->mem2->name); break;
-    case H_EXP: print_exp(o, op); break;
+    case H_EXP:
+    case H_SET: out_printf(o, "%s := %s", var_c_name(op->var), kir_exp_c(op->exp)); break;
+    case H_SUFF: print_suff(o, op); break;
     case H_SX: out_printf(o, "%s := %s", var_c_name(op->var), sx_c(op->sx)); break;
     case H_CHOOSE:
         out_printf(o, "%s := choose %s: can %s, pays %s", var_c_name(op->var), op->choice->name,
                    sx_c(op->sx), sx_c(op->sx2));
         break;
-    case H_SET: out_printf(o, "%s := %s", var_c_name(op->var), atom_c(op->atom)); break;
     case H_READ:
         out_printf(o, "read %s := %s[%s]", var_c_name(op->var), op->mem->name, sx_c(op->sx));
         break;
     case H_WRITE:
-        out_printf(o, "write %s[%s] := %s", op->mem->name, sx_c(op->sx), atom_c(op->atom));
+        out_printf(o, "write %s[%s] := %s", op->mem->name, sx_c(op->sx), kir_exp_c(op->exp));
         break;
     case H_COPY:
         out_puts(o, "copy ");
@@ -146,12 +143,13 @@ static void print_op(Out *o, const HostOp *op)
     case H_FILL:
         out_puts(o, "fill ");
         print_shape(o, &op->dims, op->type);
-        out_printf(o, " %s := %s", op->dst.mem->name, atom_c(op->atom));
+        out_printf(o, " %s := %s", op->dst.mem->name, kir_exp_c(op->exp));
         break;
     case H_IOTA:
         out_puts(o, "iota ");
         print_shape(o, &op->dims, op->type);
-        out_printf(o, " %s := %s + i*%s", op->dst.mem->name, atom_c(op->atom), atom_c(op->atom2));
+        out_printf(o, " %s := %s + i*%s", op->dst.mem->name, kir_exp_c(op->exp),
+                   kir_exp_c(op->exp2));
         break;
     case H_LAUNCH: print_launch(o, op); break;
     case H_IF: print_if(o, op); break;

@@ -188,12 +188,13 @@ static bool acts(const HostOp *op)
     case H_IOTA:
     case H_LAUNCH:
     case H_IF:
-    case H_LOOP: return true;
-    case H_EXP: return op->exp->kind == E_SUFF;
+    case H_LOOP:
+    case H_SUFF: return true;
     case H_COMMENT:
     case H_ALLOC:
     case H_RELEASE:
     case H_ALIAS:
+    case H_EXP:
     case H_SX:
     case H_CHOOSE:
     case H_SET:
@@ -212,7 +213,7 @@ static void check_comparison(Verify *v, const HostOps *ops, int at)
     int i = at + 1;
     while (i < ops->n && !acts(ops->at[i]))
         i++;
-    if (i == ops->n || !ops->at[i]->guard || ops->at[i]->atom.var != ops->at[at]->var)
+    if (i == ops->n || !ops->at[i]->guard || ops->at[i]->exp->host != ops->at[at]->var)
         say(v, "a comparison without its choice behind it");
 }
 
@@ -221,7 +222,7 @@ static void walk(Verify *v, const HostOps *ops)
     for (int i = 0; i < ops->n && !v->wrong; i++) {
         const HostOp *op = v->op = ops->at[i];
         check_op(v, op);
-        if (op->kind == H_EXP && op->exp->kind == E_SUFF)
+        if (op->kind == H_SUFF)
             check_comparison(v, ops, i);
         if (op->kind == H_IF)
             walk_if(v, op);

@@ -87,7 +87,6 @@ void sx_vars(const Sx *a, VarSet *s);
 
 /* --- size_print.c ----------------------------------------------------------------------------- */
 
-const char *var_c_name(const Var *v); /* valid in C and OpenCL C, unique by id */
 const char *size_c_name(SizeId id);   /* its variable in host code: "group_size" */
 const char *size_rt_name(SizeId id);  /* its number in the runtime: "RT_GROUP_SIZE" */
 const char *sx_c(const Sx *a);        /* C text; variables print by var_c_name */

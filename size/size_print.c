@@ -1,13 +1,7 @@
 /* Sizes as C text, for host and device. */
 #include "size/size.h"
 
-#include "base/ident.h"
 #include "base/intern.h"
-
-const char *var_c_name(const Var *v)
-{
-    return c_ident_numbered(v->base ? v->base : "v", v->id);
-}
 
 /* Of each fact: the name that it has in host code, where each function gets those that it uses from
  * rt_size, and that of its number there. */

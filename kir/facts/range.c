@@ -169,6 +169,7 @@ bool kbound_is_natural(const KExp *x)
     case KE_ID: return true;
     case KE_CONV: return kbound_is_natural(x->x[0]);
     case KE_PRIM: break;
+    case KE_HOST:
     case KE_SELECT:
     case KE_PART:
     case KE_VECTOR:
@@ -459,6 +460,7 @@ KRange krange_of(KRanges *r, const KExp *x)
     case KE_CONV: return x->type.elem == T_I64 ? conv_range(r, x) : unknown;
     case KE_PRIM: return prim_range(r, x);
     case KE_SELECT: return kranges_either(r, krange_of(r, x->x[1]), krange_of(r, x->x[2]));
+    case KE_HOST:
     case KE_PART:
     case KE_VECTOR:
     case N_KEXPS: break;

@@ -244,6 +244,7 @@ static void check_exp(Check *c, const KExp *x)
         break;
     case KE_PART: check_part(c, x); break;
     case KE_VECTOR: check_vector(c, x); break;
+    case KE_HOST: wrong(c, "a scalar of the host: %s", var_c_name(x->host)); break;
     case N_KEXPS: wrong(c, "no kind of expression");
     }
 }

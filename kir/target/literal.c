@@ -1,4 +1,4 @@
-/* Constants as C text. */
+/* Constants as C text, and names of their types. */
 #include "kir/kir.h"
 
 #include "base/intern.h"
@@ -53,4 +53,9 @@ const char *kir_const_c(Const c)
     const char *text = intern(o.text);
     out_free(&o);
     return text;
+}
+
+const char *ctype_c(PrimType t)
+{
+    return t == T_BOOL ? "mf_bool" : prim_type_text[t];
 }

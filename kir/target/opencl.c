@@ -15,11 +15,6 @@ static void exp_text(Out *o, const KExp *x, int level);
 
 /* --- Types ------------------------------------------------------------------------------------ */
 
-const char *ctype_c(PrimType t)
-{
-    return t == T_BOOL ? "mf_bool" : prim_type_text[t];
-}
-
 #define OPENCL_WORD(TAG, T, text, bits, C, CL, ...) [T_##TAG] = #CL,
 
 static void ktype_text(Out *o, KType t)
@@ -134,6 +129,7 @@ static int level_of(const KExp *x)
         return f.sign ? f.level : P_PRIMARY;
     case KE_CONST:
     case KE_VAR:
+    case KE_HOST:
     case KE_ID:
     case KE_PART:
     case KE_VECTOR:
@@ -231,6 +227,7 @@ static void exp_text(Out *o, const KExp *x, int level)
     switch (x->kind) {
     case KE_CONST: const_text(o, x); break;
     case KE_VAR: out_puts(o, x->var->name); break;
+    case KE_HOST: out_puts(o, var_c_name(x->host)); break;
     case KE_PRIM: prim_text(o, x); break;
     case KE_CONV: conv_text(o, x); break;
     case KE_SELECT:

@@ -104,6 +104,7 @@ static void exp_text(Out *o, const KExp *x, int level)
     switch (x->kind) {
     case KE_CONST: const_text(o, x->c); break;
     case KE_VAR: out_puts(o, x->var->name); break;
+    case KE_HOST: out_puts(o, var_c_name(x->host)); break;
     case KE_PRIM: prim_text(o, x); break;
     case KE_CONV: out_printf(o, "%s.%s", kexp_word[x->kind], ktype_text(x->type)); break;
     case KE_SELECT:

@@ -290,6 +290,7 @@ static inline EvCell ev_exp(Ev *ev, const KExp *x)
         for (int k = 0; k < x->n; k++)
             r.lane[k] = a[k].lane[0];
         break;
+    case KE_HOST:
     case N_KEXPS: EV_ERROR(ev, "text"); break;
     }
     if (x->type.index)

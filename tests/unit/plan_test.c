@@ -46,7 +46,7 @@ static void try(Test *t, HostOps *list, int i, HostOp *const *in, int n)
 static void without(Test *t, HostOps *list, int i)
 {
     HostOpKind kind = list->at[i]->kind;
-    if (kind == H_ALLOC || kind == H_EXP || kind == H_READ)
+    if (kind == H_ALLOC || kind == H_EXP || kind == H_SUFF || kind == H_READ)
         try(t, list, i, NULL, 0);
 }
 
@@ -70,7 +70,7 @@ static void try_all(Test *t, HostOps *list)
             without(t, list, i);
         if (list->at[i]->kind == H_LAUNCH)
             wrong_launch(t, list, i);
-        if (list->at[i]->kind == H_EXP && list->at[i]->exp->kind == E_SUFF)
+        if (list->at[i]->kind == H_SUFF)
             try(t, list, i, (HostOp *[]){list->at[i], list->at[i]}, 2);
         try_all(t, &list->at[i]->then_);
         try_all(t, &list->at[i]->else_);
