@@ -4,53 +4,46 @@
 #include "kir/hash.h"
 
 #include "base/intern.h"
-#include "base/ptrmap.h"
 
 #include <string.h>
 
-typedef struct {
-    Arena *arena;
-    VEC(uint64_t) words;
-    PtrMap *numbers; /* of variables, buffers, WORKs */
-} Key;
+KKeyWords kkey_words(Arena *a)
+{
+    return (KKeyWords){.arena = a, .numbers = ptrmap_new(a)};
+}
 
-static void put(Key *k, uint64_t w)
+void kkey_put(KKeyWords *k, uint64_t w)
 {
     vec_push(k->arena, &k->words, w);
 }
 
-static void put_object(Key *k, const void *p)
+bool kkey_put_object(KKeyWords *k, const void *p)
 {
     uintptr_t n = p ? (uintptr_t)ptrmap_get(k->numbers, p) : 0;
-    if (p && !n) {
+    bool first = p && !n;
+    if (first) {
         n = (uintptr_t)ptrmap_count(k->numbers) + 1;
         ptrmap_put(k->numbers, p, (const void *)n);
     }
-    put(k, n);
+    kkey_put(k, n);
+    return first;
 }
 
-static bool is_new(const Key *k, const void *p)
+static void put_text(KKeyWords *k, const char *text)
 {
-    return p && !ptrmap_get(k->numbers, p);
+    kkey_put(k, text ? (uint64_t)(uintptr_t)intern(text) : 0);
 }
 
-static void put_text(Key *k, const char *text)
+static void put_type(KKeyWords *k, KType t)
 {
-    put(k, text ? (uint64_t)(uintptr_t)intern(text) : 0);
+    kkey_put(k, (uint64_t)t.elem << 16 | (uint64_t)t.lanes << 8 | t.index);
 }
 
-static void put_type(Key *k, KType t)
+static void put_var(KKeyWords *k, const KVar *v)
 {
-    put(k, (uint64_t)t.elem << 16 | (uint64_t)t.lanes << 8 | t.index);
-}
-
-static void put_var(Key *k, const KVar *v)
-{
-    bool first = is_new(k, v);
-    put_object(k, v);
-    if (first) {
+    if (kkey_put_object(k, v)) {
         put_type(k, v->type);
-        put(k, v->mutable_);
+        kkey_put(k, v->mutable_);
     }
 }
 
@@ -60,45 +53,45 @@ static uint64_t buf_flags(const KBuf *b)
            b->read_only << 3 | b->no_alias << 2 | b->write_any << 1 | b->unshared;
 }
 
-static void put_buf(Key *k, const KBuf *b)
+static void put_buf(KKeyWords *k, const KBuf *b)
 {
-    bool first = is_new(k, b);
-    put_object(k, b);
-    if (!first)
+    if (!kkey_put_object(k, b))
         return;
-    put(k, buf_flags(b));
-    put(k, (uint64_t)b->count);
-    put(k, (uint64_t)b->align);
+    kkey_put(k, buf_flags(b));
+    kkey_put(k, (uint64_t)b->count);
+    kkey_put(k, (uint64_t)b->align);
     put_buf(k, b->of);
 }
 
-static void put_const(Key *k, Const c)
+void kkey_put_const(KKeyWords *k, Const c)
 {
     uint64_t bits = (uint64_t)c.i;
     if (prim_is_float(c.type))
         memcpy(&bits, &c.f, sizeof bits);
-    put(k, bits);
+    kkey_put(k, bits);
 }
 
-static void put_exp(Key *k, const KExp *x)
+void kkey_put_exp(KKeyWords *k, const KExp *x)
 {
     if (!x) {
-        put(k, UINT64_MAX);
+        kkey_put(k, UINT64_MAX);
         return;
     }
-    put(k, (uint64_t)x->kind << 32 | (uint64_t)x->n << 2 | x->saturate << 1 | x->exact);
+    kkey_put(k, (uint64_t)x->kind << 32 | (uint64_t)x->n << 2 | x->saturate << 1 | x->exact);
     put_type(k, x->type);
     if (x->kind == KE_CONST)
-        put_const(k, x->c);
+        kkey_put_const(k, x->c);
     else if (x->kind == KE_VAR)
         put_var(k, x->var);
+    else if (x->kind == KE_HOST)
+        kkey_put_object(k, x->host);
     else
-        put(k, (uint64_t)x->op << 32 | (uint64_t)x->id << 16 | (uint64_t)x->dim);
+        kkey_put(k, (uint64_t)x->op << 32 | (uint64_t)x->id << 16 | (uint64_t)x->dim);
     for (int i = 0; i < x->n; i++)
-        put_exp(k, x->x[i]);
+        kkey_put_exp(k, x->x[i]);
 }
 
-static void put_block(Key *k, const KBlock *b);
+static void put_block(KKeyWords *k, const KBlock *b);
 
 static uint64_t stm_flags(const KStm *s)
 {
@@ -106,20 +99,20 @@ static uint64_t stm_flags(const KStm *s)
            s->post;
 }
 
-static void put_stm(Key *k, const KStm *s)
+static void put_stm(KKeyWords *k, const KStm *s)
 {
-    put(k, s->kind);
-    put(k, stm_flags(s));
-    put(k, (uint64_t)(uint32_t)s->unroll << 32 | (uint32_t)s->site);
+    kkey_put(k, s->kind);
+    kkey_put(k, stm_flags(s));
+    kkey_put(k, (uint64_t)(uint32_t)s->unroll << 32 | (uint32_t)s->site);
     if (s->kind == KST_WORK)
-        put_object(k, s);
-    put_object(k, s->target);
+        kkey_put_object(k, s);
+    kkey_put_object(k, s->target);
     put_text(k, s->text);
     for (int i = 0; i < kstm_info[s->kind].operands; i++)
-        put_exp(k, s->x[i]);
-    put(k, (uint64_t)s->args.n);
+        kkey_put_exp(k, s->x[i]);
+    kkey_put(k, (uint64_t)s->args.n);
     for (int i = 0; i < s->args.n; i++)
-        put_exp(k, s->args.at[i]);
+        kkey_put_exp(k, s->args.at[i]);
     put_var(k, s->var);
     put_var(k, s->top);
     put_buf(k, s->buf);
@@ -127,22 +120,22 @@ static void put_stm(Key *k, const KStm *s)
         put_block(k, &s->body[i]);
 }
 
-static void put_block(Key *k, const KBlock *b)
+static void put_block(KKeyWords *k, const KBlock *b)
 {
     for (int i = 0; i < b->n; i++)
         if (b->at[i]->kind != KST_COMMENT)
             put_stm(k, b->at[i]);
-    put(k, N_KSTMS); /* the end */
+    kkey_put(k, N_KSTMS); /* the end */
 }
 
-static uint64_t hash_of(const Key *k)
+KKey kkey_of(const KKeyWords *k)
 {
     uint64_t h = 0;
     for (int i = 0; i < k->words.n; i++) {
         h = (h ^ k->words.at[i]) * UINT64_C(0x9E3779B97F4A7C15);
         h ^= h >> 29;
     }
-    return h;
+    return (KKey){h, k->words.n, k->words.at};
 }
 
 static uint64_t fun_flags(const KFun *f)
@@ -153,21 +146,21 @@ static uint64_t fun_flags(const KFun *f)
 
 KKey kir_key(Arena *a, const KFun *f)
 {
-    Key k = {.arena = a, .numbers = ptrmap_new(a)};
-    put(&k, fun_flags(f));
-    put(&k, (uint64_t)f->params.n);
+    KKeyWords k = kkey_words(a);
+    kkey_put(&k, fun_flags(f));
+    kkey_put(&k, (uint64_t)f->params.n);
     for (int i = 0; i < f->params.n; i++) {
-        put(&k, (uint64_t)f->params.at[i].kind << 1 | f->params.at[i].steady);
+        kkey_put(&k, (uint64_t)f->params.at[i].kind << 1 | f->params.at[i].steady);
         put_buf(&k, f->params.at[i].buf);
         put_var(&k, f->params.at[i].var);
     }
-    put(&k, (uint64_t)f->slices.n);
+    kkey_put(&k, (uint64_t)f->slices.n);
     for (int i = 0; i < f->slices.n; i++) {
         put_buf(&k, f->slices.at[i].buf);
-        put_exp(&k, f->slices.at[i].count);
+        kkey_put_exp(&k, f->slices.at[i].count);
     }
     put_block(&k, &f->body);
-    return (KKey){hash_of(&k), k.words.n, k.words.at};
+    return kkey_of(&k);
 }
 
 bool kkey_same(KKey x, KKey y)

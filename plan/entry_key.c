@@ -4,33 +4,24 @@
  * measured of an entry holds when something else is changed. */
 #include "plan/plan.h"
 
-#include "base/ptrmap.h"
-
-#include <string.h>
-
 typedef struct {
-    uint64_t hash;
-    PtrMap *numbers;
+    KKeyWords words;
     const uint64_t *kernels; /* by id */
 } Key;
 
 static void put(Key *k, uint64_t w)
 {
-    k->hash = (k->hash ^ w) * UINT64_C(0x9E3779B97F4A7C15);
-    k->hash ^= k->hash >> 29;
+    kkey_put(&k->words, w);
 }
 
-/* Was it not met before? */
 static bool put_object(Key *k, const void *p)
 {
-    uintptr_t n = p ? (uintptr_t)ptrmap_get(k->numbers, p) : 0;
-    bool first = p && !n;
-    if (first) {
-        n = (uintptr_t)ptrmap_count(k->numbers) + 1;
-        ptrmap_put(k->numbers, p, (const void *)n);
-    }
-    put(k, n);
-    return first;
+    return kkey_put_object(&k->words, p);
+}
+
+static void put_exp(Key *k, const KExp *x)
+{
+    kkey_put_exp(&k->words, x);
 }
 
 static void put_text(Key *k, const char *text)
@@ -40,21 +31,14 @@ static void put_text(Key *k, const char *text)
     put(k, 0);
 }
 
-static void put_const(Key *k, Const c)
-{
-    uint64_t bits = (uint64_t)c.i;
-    if (prim_is_float(c.type))
-        memcpy(&bits, &c.f, sizeof bits);
-    put(k, c.type);
-    put(k, bits);
-}
-
 static void put_atom(Key *k, Atom a)
 {
     if (put_object(k, a.var))
         put(k, (uint64_t)a.var->type.elem << 8 | (uint64_t)a.var->type.rank);
-    if (!a.var)
-        put_const(k, a.c);
+    if (a.var)
+        return;
+    put(k, a.c.type);
+    kkey_put_const(&k->words, a.c);
 }
 
 static void put_atoms(Key *k, const Atoms *as)
@@ -75,21 +59,6 @@ static void put_sx(Key *k, const Sx *x)
     put_sx(k, x->cond);
     put_sx(k, x->a);
     put_sx(k, x->b);
-}
-
-static void put_exp(Key *k, const KExp *x)
-{
-    put(k, x ? (uint64_t)x->kind << 32 | (uint64_t)x->op << 16 | (uint64_t)(x->n + 1) << 2 |
-                   (uint64_t)x->saturate << 1 | x->exact
-             : 0);
-    if (!x)
-        return;
-    put(k, x->type.elem);
-    put_object(k, x->host);
-    if (x->kind == KE_CONST)
-        put_const(k, x->c);
-    for (int i = 0; i < x->n; i++)
-        put_exp(k, x->x[i]);
 }
 
 static void put_suff(Key *k, const Exp *e)
@@ -183,7 +152,7 @@ static void put_ops(Key *k, const HostOps *ops)
 uint64_t plan_entry_key(const EntryPlan *ep, const uint64_t *kernels)
 {
     Arena *a = arena_new();
-    Key k = {.numbers = ptrmap_new(a), .kernels = kernels};
+    Key k = {.words = kkey_words(a), .kernels = kernels};
     for (int i = 0; i < ep->entry->params.n; i++) {
         const Var *v = ep->entry->params.at[i];
         put_atom(&k, atom_var(ep->entry->params.at[i]));
@@ -201,6 +170,7 @@ uint64_t plan_entry_key(const EntryPlan *ep, const uint64_t *kernels)
         for (int d = 0; d < t.rank; d++)
             put_atom(&k, t.dims[d]);
     }
+    uint64_t hash = kkey_of(&k.words).hash;
     arena_free(a);
-    return k.hash;
+    return hash;
 }
