@@ -1,10 +1,10 @@
 /* Names for sizes in the host code of a function: what occurs in several places of a block is
  * computed once, and what is long gets a name where it is used.
  *
- * Sizes are nodes of a graph here, equal ones the same node. A name is declared in front of the
- * first operation of a block that computes the size, if the block computes it again further on; it
- * is known to the end of the block, unless a variable in it gets another value. What may divide by
- * zero is never computed earlier than where the program would do so. */
+ * Sizes are a graph, in which equal ones are the same node (size/size.c). A name is declared in
+ * front of the first operation of a block that computes the size, if the block computes it again
+ * further on; it is known to the end of the block, unless a variable in it gets another value. What
+ * may divide by zero is never computed earlier than where the program would do so. */
 #include "emit/emit_parts.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ typedef struct {
 struct SizeNames {
     Ctx *cx;
     VEC(Node) nodes;
-    VEC(int) table; /* by hash: node + 1 */
+    PtrMap *ids;    /* Sx -> node + 1 */
     VEC(int) named; /* nodes, in the order in which they got names */
     VEC(Frame) frames;
 };
@@ -40,68 +40,26 @@ SizeNames *size_names_new(Ctx *cx)
 {
     SizeNames *sn = NEW(cx->perm, SizeNames);
     sn->cx = cx;
+    sn->ids = ptrmap_new(cx->perm);
     return sn;
 }
 
 /* --- Nodes ---------------------------------------------------------------------------------- */
-
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-    h = (h ^ x) * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 29);
-}
-
-static uint64_t node_hash(const Node *n)
-{
-    uint64_t h = mix((uint64_t)n->sx->kind, (uint64_t)n->sx->k);
-    h = mix(h, n->sx->var ? (uint64_t)n->sx->var->id + 1 : 0);
-    h = mix(h, (uint64_t)n->cond);
-    h = mix(h, (uint64_t)n->a);
-    return mix(h, (uint64_t)n->b);
-}
-
-static bool node_eq(const Node *x, const Node *y)
-{
-    const Sx *a = x->sx, *b = y->sx;
-    return a->kind == b->kind && a->k == b->k && a->var == b->var && a->text == b->text &&
-           a->kvar == b->kvar && x->cond == y->cond && x->a == y->a && x->b == y->b;
-}
-
-static void table_put(SizeNames *sn, int id)
-{
-    unsigned mask = (unsigned)sn->table.n - 1;
-    unsigned at = (unsigned)node_hash(&sn->nodes.at[id]) & mask;
-    while (sn->table.at[at])
-        at = (at + 1) & mask;
-    sn->table.at[at] = id + 1;
-}
-
-static void table_grow(SizeNames *sn)
-{
-    int n = sn->table.n ? 2 * sn->table.n : 64;
-    sn->table.at = NEWN(sn->cx->perm, int, n);
-    sn->table.n = sn->table.cap = n;
-    for (int i = 0; i < sn->nodes.n; i++)
-        table_put(sn, i);
-}
 
 /* The node of a size; -1 of none. */
 static int node_of(SizeNames *sn, const Sx *sx)
 {
     if (!sx)
         return -1;
+    int known = (int)(intptr_t)ptrmap_get(sn->ids, sx);
+    if (known)
+        return known - 1;
     Node n = {.sx = sx};
     n.cond = node_of(sn, sx->cond);
     n.a = node_of(sn, sx->a);
     n.b = node_of(sn, sx->b);
-    if (2 * (sn->nodes.n + 1) > sn->table.n)
-        table_grow(sn);
-    unsigned mask = (unsigned)sn->table.n - 1, at = (unsigned)node_hash(&n) & mask;
-    for (; sn->table.at[at]; at = (at + 1) & mask)
-        if (node_eq(&sn->nodes.at[sn->table.at[at] - 1], &n))
-            return sn->table.at[at] - 1;
     vec_push(sn->cx->perm, &sn->nodes, n);
-    sn->table.at[at] = sn->nodes.n;
+    ptrmap_put(sn->ids, sx, (const void *)(intptr_t)sn->nodes.n);
     return sn->nodes.n - 1;
 }
 
@@ -272,14 +230,7 @@ static const Sx *with_names(SizeNames *sn, int id, bool itself)
         return n.sx;
     const Sx *cond = with_names(sn, n.cond, false), *a = with_names(sn, n.a, false),
              *b = with_names(sn, n.b, false);
-    if (cond == n.sx->cond && a == n.sx->a && b == n.sx->b)
-        return n.sx;
-    Sx *new = NEW(sn->cx->perm, Sx);
-    *new = *n.sx;
-    new->cond = cond;
-    new->a = a;
-    new->b = b;
-    return new;
+    return sx_with_operands(sn->cx, n.sx, cond, a, b);
 }
 
 const Sx *size_named(SizeNames *sn, const Sx *size)

@@ -12,14 +12,65 @@ static int parts_of(const Sx *a)
     return a ? a->parts : 0;
 }
 
+/* By hash, with gaps: half of them are NULL at least. */
+struct SxTable {
+    const Sx **at;
+    int n, size;
+};
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ (h >> 29);
+}
+
+static uint64_t hash(const Sx *s)
+{
+    uint64_t h = mix(mix((uint64_t)s->kind, (uint64_t)s->k), (uintptr_t)s->var);
+    h = mix(mix(h, (uintptr_t)s->kvar), (uintptr_t)s->cond);
+    return mix(mix(h, (uintptr_t)s->a), (uintptr_t)s->b);
+}
+
+static bool is_same(const Sx *x, const Sx *y)
+{
+    return x->kind == y->kind && x->k == y->k && x->var == y->var && x->kvar == y->kvar &&
+           x->cond == y->cond && x->a == y->a && x->b == y->b;
+}
+
+/* Where s is, or would be. */
+static const Sx **find(const struct SxTable *t, const Sx *s)
+{
+    unsigned mask = (unsigned)t->size - 1, at = (unsigned)hash(s) & mask;
+    while (t->at[at] && !is_same(t->at[at], s))
+        at = (at + 1) & mask;
+    return &t->at[at];
+}
+
+static void grow(Ctx *cx)
+{
+    enum { FIRST = 256 };
+    struct SxTable *t = NEW(cx->perm, struct SxTable), *old = cx->sizes;
+    *t = (struct SxTable){.n = old ? old->n : 0, .size = old ? 2 * old->size : FIRST};
+    t->at = NEWN(cx->perm, const Sx *, t->size);
+    for (int i = 0; old && i < old->size; i++)
+        if (old->at[i])
+            *find(t, old->at[i]) = old->at[i];
+    cx->sizes = t;
+}
+
+/* The one that has these parts. */
 static const Sx *sx_new(Ctx *cx, Sx s)
 {
     enum { MOST = INT32_MAX / 4 }; /* they may be shared: any number */
-    Sx *p = NEW(cx->perm, Sx);
-    *p = s;
+    if (!cx->sizes || 2 * cx->sizes->n >= cx->sizes->size)
+        grow(cx);
+    const Sx **place = find(cx->sizes, &s);
+    if (*place)
+        return *place;
     int parts = 1 + parts_of(s.cond) + parts_of(s.a) + parts_of(s.b);
-    p->parts = parts < MOST ? parts : MOST;
-    return p;
+    s.parts = parts < MOST ? parts : MOST;
+    cx->sizes->n++;
+    return *place = arena_memdup(cx->perm, &s, sizeof s);
 }
 
 const Sx *sx_const(Ctx *cx, int64_t k)
@@ -64,7 +115,7 @@ static int kvar_cmp(const Sx *a, const Sx *b)
     return c ? c : 1;
 }
 
-/* An order of expressions, for normal forms and equality; 0 only if they are equal. */
+/* An order of expressions, for normal forms; 0 only if they are equal. */
 static int sx_cmp(const Sx *a, const Sx *b)
 {
     if (a == b)
@@ -94,7 +145,7 @@ static int sx_cmp(const Sx *a, const Sx *b)
 
 bool sx_eq(const Sx *a, const Sx *b)
 {
-    return sx_cmp(a, b) == 0;
+    return a == b;
 }
 
 /* --- Folding ---------------------------------------------------------------------------------- */
@@ -248,6 +299,15 @@ const Sx *sx_with(Ctx *cx, const Sx *a, const Var *v, const Sx *x)
     if (a->kind == SX_SELECT)
         return sx_select(cx, sx_with(cx, a->cond, v, x), l, r);
     return sx_op(cx, a->kind, l, r);
+}
+
+const Sx *sx_with_operands(Ctx *cx, const Sx *a, const Sx *cond, const Sx *l, const Sx *r)
+{
+    Sx s = *a;
+    s.cond = cond;
+    s.a = l;
+    s.b = r;
+    return sx_new(cx, s);
 }
 
 /* --- Walks ------------------------------------------------------------------------------------ */

@@ -5,8 +5,8 @@
  *   size.c        constructors that fold, equality, walks
  *   size_print.c  as C text
  *
- * An Sx is immutable and may be shared. The variables of one expression have values of their own:
- * nothing here knows where they are bound. */
+ * An Sx is immutable, and equal ones of a Ctx are one. The variables of one expression have values
+ * of their own: nothing here knows where they are bound. */
 #ifndef SIZE_SIZE_H
 #define SIZE_SIZE_H
 
@@ -76,7 +76,10 @@ const Sx *sx_product(Ctx *cx, const Atom *dims, int n); /* 1 if n = 0 */
 /* a with x in place of v. */
 const Sx *sx_with(Ctx *cx, const Sx *a, const Var *v, const Sx *x);
 
-bool sx_eq(const Sx *a, const Sx *b); /* structurally, after folding */
+/* a with other operands (NULL where it has none), as they are: nothing is folded. */
+const Sx *sx_with_operands(Ctx *cx, const Sx *a, const Sx *cond, const Sx *l, const Sx *r);
+
+bool sx_eq(const Sx *a, const Sx *b); /* after folding */
 bool sx_is_const(const Sx *a, int64_t k);
 /* Only sums, differences and products of constants and IR variables? */
 bool sx_is_polynomial(const Sx *a);
