@@ -121,7 +121,7 @@ static bool only_reduces(const Body *b)
     bool reduces = false;
     for (int i = 0; i < b->stms.n; i++) {
         const Exp *e = b->stms.at[i].exp;
-        bool reduction = e->kind == E_REDUCE || e->kind == E_REDOMAP;
+        bool reduction = exp_is_fold(e);
         if (e->kind == E_LOOP || e->kind == E_IF || (exp_is_soac(e) && !reduction))
             return false;
         reduces |= reduction;

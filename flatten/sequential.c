@@ -29,8 +29,7 @@ Atom element_at(Flat *fl, Atom arr, const Var *p, Atom i, Bld *bl)
 /* A reduction to scalars, nothing mapped out, over a range of the thread's own size. */
 static bool over_own_range(const Walk *w, const Exp *e)
 {
-    if (!w->in_thread || (e->kind != E_REDUCE && e->kind != E_REDOMAP) ||
-        !atom_variant(w->inside, e->soac.width))
+    if (!w->in_thread || !exp_is_fold(e) || !atom_variant(w->inside, e->soac.width))
         return false;
     if (e->soac.fn && e->soac.fn->body->res.n != e->soac.nes.n)
         return false;

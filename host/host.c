@@ -140,56 +140,45 @@ static void host_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     pb->at = e->loc;
-    switch (e->kind) {
-    case E_ATOM:
+    switch (exp_member(e)) {
+    case M_atom:
         if (s->pat.at[0]->type.rank == 0) {
             host_set(pb, s->pat.at[0], e->atom);
             return;
         }
         host_array_stm(pb, s);
         return;
-    case E_PRIM:
-    case E_CONV: scalar_stm(pb, s); return;
-    case E_IOTA:
+    case M_prim:
+    case M_conv: scalar_stm(pb, s); return;
+    case M_iota:
         if (prim_is_float(s->pat.at[0]->type.elem) && /* the runtime counts in integers */
             !pb_loc(pb, s->pat.at[0])->mem->computed)
             by_kernel(pb, s, make_sequential);
         else
             host_array_stm(pb, s);
         return;
-    case E_INDEX:
-    case E_UPDATE:
-    case E_REPLICATE:
-    case E_SCRATCH:
-    case E_ARRAYLIT:
-    case E_CONCAT:
-    case E_REARRANGE:
-    case E_RESHAPE:
-    case E_COPY:
-    case E_MANIFEST: host_array_stm(pb, s); return;
-    case E_IF: host_if(pb, s); return;
-    case E_LOOP:
+    case M_index:
+    case M_update:
+    case M_replicate:
+    case M_scratch:
+    case M_arraylit:
+    case M_concat:
+    case M_rearrange:
+    case M_reshape:
+    case M_copy: host_array_stm(pb, s); return;
+    case M_branch: host_if(pb, s); return;
+    case M_loop:
         if (mem_is_device_loop(s))
             by_kernel(pb, s, make_sequential);
         else
             host_loop(pb, s);
         return;
-    case E_ASSERT: assert_stm(pb, e); return;
-    case E_TRACE: ice(e->loc, "a trace behind the passes");
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST: by_kernel(pb, s, make_sequential); return;
-    case E_SUFF: suff_stm(pb, s); return;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: seg_stm(pb, s); return;
-    case N_FORMS: break;
+    case M_assertion: assert_stm(pb, e); return;
+    case M_trace: ice(e->loc, "a trace behind the passes");
+    case M_soac: by_kernel(pb, s, make_sequential); return;
+    case M_suff: suff_stm(pb, s); return;
+    case M_seg: seg_stm(pb, s); return;
+    case N_MEMBERS: break;
     }
     ice(e->loc, "form %d on the host", (int)e->kind);
 }

@@ -593,7 +593,11 @@ static inline bool exp_is_seg(const Exp *e) /* SEGMAP .. SEGHIST */
 {
     return exp_member(e) == M_seg;
 }
+bool exp_is_fold(const Exp *e);  /* a SOAC with F_FOLD: REDUCE, REDOMAP */
 bool exp_is_guard(const Exp *e); /* SUFF */
+/* The kind that a SOAC has once fn is mapped in front of what it does: a plain REDUCE or SCAN
+ * becomes another one. */
+ExpKind kind_with_fn(ExpKind k);
 /* The array that e is a view of; not a variable if e has not F_VIEW. */
 Atom exp_view_of(const Exp *e);
 const Dests *exp_dests(const Exp *e); /* of SOACs and their SEG forms; else NULL */

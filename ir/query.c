@@ -76,6 +76,16 @@ bool exp_has_effect(const Exp *e)
 
 /* --- What it is ----------------------------------------------------------------------------- */
 
+bool exp_is_fold(const Exp *e)
+{
+    return exp_is_soac(e) && exp_is(e, F_FOLD);
+}
+
+ExpKind kind_with_fn(ExpKind k)
+{
+    return k == E_REDUCE ? E_REDOMAP : k == E_SCAN ? E_SCANOMAP : k;
+}
+
 bool exp_is_guard(const Exp *e)
 {
     return e->kind == E_SUFF;

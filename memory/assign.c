@@ -335,7 +335,7 @@ static bool touches_elements(const Exp *e)
                 return false;
         return true;
     }
-    return e->kind == E_REDUCE || e->kind == E_REDOMAP;
+    return exp_is_fold(e);
 }
 
 static void find_touch(void *env, Body *b)
@@ -525,44 +525,38 @@ static void assign_view(Assign *as, const Stm *s)
 
 static void assign_stm(Assign *as, const Stm *s)
 {
-    switch (s->exp->kind) {
-    case E_ATOM:
-    case E_INDEX:
-    case E_REARRANGE: assign_view(as, s); return;
-    case E_UPDATE: assign_update(as, s); return;
-    case E_RESHAPE: assign_reshape(as, s); return;
-    case E_MANIFEST: assign_manifest(as, s); return;
-    case E_IF: assign_if(as, s); return;
-    case E_LOOP:
+    switch (exp_member(s->exp)) {
+    case M_atom:
+    case M_index: assign_view(as, s); return;
+    case M_rearrange:
+        if (exp_is(s->exp, F_VIEW))
+            assign_view(as, s);
+        else
+            assign_manifest(as, s);
+        return;
+    case M_update: assign_update(as, s); return;
+    case M_reshape: assign_reshape(as, s); return;
+    case M_branch: assign_if(as, s); return;
+    case M_loop:
         if (mem_is_device_loop(s))
             assign_kernel(as, s);
         else
             assign_loop(as, s);
         return;
-    case E_SUFF: varset_add(as->guards, s->pat.at[0]); break;
-    case E_IOTA:
-    case E_REPLICATE: bind_formula(as, s->pat.at[0], s->exp); break;
-    case E_SCRATCH:
-    case E_ARRAYLIT:
-    case E_CONCAT:
-    case E_COPY: bind_fresh(as, s->pat.at[0]); break;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST:
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: assign_kernel(as, s); return;
-    case E_PRIM:
-    case E_ASSERT: note_equation(as, s); break;
-    case E_TRACE: ice(s->exp->loc, "a trace behind the passes");
-    case E_CONV: break;
-    case N_FORMS: ice(s->exp->loc, "form %d", (int)s->exp->kind);
+    case M_suff: varset_add(as->guards, s->pat.at[0]); break;
+    case M_iota:
+    case M_replicate: bind_formula(as, s->pat.at[0], s->exp); break;
+    case M_scratch:
+    case M_arraylit:
+    case M_concat:
+    case M_copy: bind_fresh(as, s->pat.at[0]); break;
+    case M_soac:
+    case M_seg: assign_kernel(as, s); return;
+    case M_prim:
+    case M_assertion: note_equation(as, s); break;
+    case M_trace: ice(s->exp->loc, "a trace behind the passes");
+    case M_conv: break;
+    case N_MEMBERS: ice(s->exp->loc, "form %d", (int)s->exp->kind);
     }
     push_stm(as, *s);
 }

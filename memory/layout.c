@@ -360,50 +360,48 @@ static void lay_reshape(Lay *ly, const Stm *s)
     add_edge(ly, w, &flat, PASS_ON);
 }
 
+/* One work-item makes it: row-major, or in its destinations. */
+static void lay_soac(Lay *ly, const Stm *s)
+{
+    const Dests *dests = &s->exp->soac.dests;
+    for (int j = 0; j < s->pat.n; j++)
+        if (exp_is(s->exp, F_DESTS))
+            same_place(ly, s->pat.at[j], dests->at[j].arr);
+        else if (s->pat.at[j]->type.rank > 0)
+            node_new(ly, s->pat.at[j])->fixed = true;
+}
+
 static void lay_stm(Lay *ly, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.n ? s->pat.at[0] : NULL;
-    switch (e->kind) {
-    case E_ATOM: same_place(ly, v, e->atom); return;
-    case E_INDEX: view_index(ly, s); return;
-    case E_REARRANGE: view_rearrange(ly, s); return;
-    case E_RESHAPE: lay_reshape(ly, s); return;
-    case E_UPDATE: same_place(ly, v, e->update.arr); return;
-    case E_COPY: copy_of(ly, s, e->copy.arr, false); return;
-    case E_MANIFEST: copy_of(ly, s, e->rearrange.arr, true); return;
-    case E_LOOP: lay_loop(ly, s); return;
-    case E_IF: lay_if(ly, s); return;
-    case E_IOTA:
-    case E_REPLICATE:
-    case E_SCRATCH:
-    case E_ARRAYLIT:
-    case E_CONCAT: node_new(ly, v); return;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: lay_seg(ly, s); return;
-    case E_SCATTER:
-    case E_HIST:
-        for (int j = 0; j < s->pat.n; j++)
-            same_place(ly, s->pat.at[j], e->soac.dests.at[j].arr);
+    switch (exp_member(e)) {
+    case M_atom: same_place(ly, v, e->atom); return;
+    case M_index: view_index(ly, s); return;
+    case M_rearrange:
+        if (exp_is(e, F_VIEW))
+            view_rearrange(ly, s);
+        else
+            copy_of(ly, s, e->rearrange.arr, true);
         return;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP: /* one work-item, row-major */
-        for (int j = 0; j < s->pat.n; j++)
-            if (s->pat.at[j]->type.rank > 0)
-                node_new(ly, s->pat.at[j])->fixed = true;
-        return;
-    case E_SUFF: varset_add(ly->guards, v); return;
-    case E_PRIM:
-    case E_CONV:
-    case E_ASSERT:
-    case E_TRACE: return;
-    case N_FORMS: ice(e->loc, "form %d", (int)e->kind);
+    case M_reshape: lay_reshape(ly, s); return;
+    case M_update: same_place(ly, v, e->update.arr); return;
+    case M_copy: copy_of(ly, s, e->copy.arr, false); return;
+    case M_loop: lay_loop(ly, s); return;
+    case M_branch: lay_if(ly, s); return;
+    case M_iota:
+    case M_replicate:
+    case M_scratch:
+    case M_arraylit:
+    case M_concat: node_new(ly, v); return;
+    case M_seg: lay_seg(ly, s); return;
+    case M_soac: lay_soac(ly, s); return;
+    case M_suff: varset_add(ly->guards, v); return;
+    case M_prim:
+    case M_conv:
+    case M_assertion:
+    case M_trace: return;
+    case N_MEMBERS: ice(e->loc, "form %d", (int)e->kind);
     }
 }
 

@@ -408,7 +408,7 @@ static void soac(Group *g, const Stm *s)
 {
     const Exp *e = s->exp;
     const Lambda *op = e->soac.op;
-    bool scan = e->kind == E_SCAN || e->kind == E_SCANOMAP;
+    bool scan = exp_is(e, F_SCAN);
     int n = e->kind == E_MAP ? 0 : e->soac.nes.n;
     const Var *turn = kernel_number(g, "turn", e->loc);
     make_arrays(g, &s->pat, scan ? 0 : n);

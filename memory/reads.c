@@ -326,50 +326,49 @@ static void scan_choice(Scan *sc, const Stm *s)
         bind_own(sc, s->pat.at[k], max_kind(kind_of(sc, x->res.at[k]), kind_of(sc, y->res.at[k])));
 }
 
+static void scan_soac(Scan *sc, const Exp *e)
+{
+    bool fn = exp_is(e, F_FN);
+    if (fn)
+        scan_lambda(sc, e->soac.fn, &e->soac.arrs);
+    scan_lambda(sc, e->soac.op, fn ? NULL : &e->soac.arrs);
+}
+
 static void scan_stm(Scan *sc, const Stm *s)
 {
     const Exp *e = s->exp;
-    switch (e->kind) {
-    case E_ATOM:
+    switch (exp_member(e)) {
+    case M_atom:
         if (s->pat.at[0]->type.rank > 0)
             set_view(sc, s->pat.at[0], view_of(sc, e->atom));
         else
             set_kind(sc, s->pat.at[0], kind_of(sc, e->atom));
         return;
-    case E_PRIM: set_kind(sc, s->pat.at[0], kind_prim(sc, e)); return;
-    case E_CONV: set_kind(sc, s->pat.at[0], kind_of(sc, e->conv.arg)); return;
-    case E_INDEX: scan_index(sc, s); return;
-    case E_REARRANGE: scan_rearrange(sc, s); return;
-    case E_MAP:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST:
-        scan_lambda(sc, e->soac.fn, &e->soac.arrs);
-        scan_lambda(sc, e->soac.op, NULL);
-        break;
-    case E_REDUCE:
-    case E_SCAN: scan_lambda(sc, e->soac.op, &e->soac.arrs); break;
-    case E_LOOP: scan_loop(sc, e); break;
-    case E_IF: scan_choice(sc, s); return;
-    case E_UPDATE:
-    case E_IOTA:
-    case E_REPLICATE:
-    case E_SCRATCH:
-    case E_ARRAYLIT:
-    case E_CONCAT:
-    case E_MANIFEST:
-    case E_RESHAPE:
-    case E_COPY:
-    case E_ASSERT:
-    case E_TRACE:
-    case E_SUFF: scan_other(sc, s); return;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: scan_level0(sc, s); return;
-    case N_FORMS: ice(e->loc, "form %d", (int)e->kind);
+    case M_prim: set_kind(sc, s->pat.at[0], kind_prim(sc, e)); return;
+    case M_conv: set_kind(sc, s->pat.at[0], kind_of(sc, e->conv.arg)); return;
+    case M_index: scan_index(sc, s); return;
+    case M_rearrange:
+        if (exp_is(e, F_VIEW))
+            scan_rearrange(sc, s);
+        else
+            scan_other(sc, s);
+        return;
+    case M_soac: scan_soac(sc, e); break;
+    case M_loop: scan_loop(sc, e); break;
+    case M_branch: scan_choice(sc, s); return;
+    case M_update:
+    case M_iota:
+    case M_replicate:
+    case M_scratch:
+    case M_arraylit:
+    case M_concat:
+    case M_reshape:
+    case M_copy:
+    case M_assertion:
+    case M_trace:
+    case M_suff: scan_other(sc, s); return;
+    case M_seg: scan_level0(sc, s); return;
+    case N_MEMBERS: ice(e->loc, "form %d", (int)e->kind);
     }
     for (int i = 0; i < s->pat.n; i++)
         bind_own(sc, s->pat.at[i], IX_MIXED);

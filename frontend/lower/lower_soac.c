@@ -216,13 +216,14 @@ Atom reduce_prim(Low *L, Loc loc, PrimOp op, Atom arr)
 
 static Val *lower_reduce(Low *L, const Call *c, ExpKind kind, bool comm)
 {
-    bool mapped = kind == E_REDOMAP || kind == E_SCANOMAP;
+    unsigned traits = form_info[kind].traits;
+    bool mapped = traits & F_FN;
     const AType *t = call_result_type(c);
     Fold fo = {.kind = kind, .op = c->arg[0], .comm = comm, .tenv = c->fn->env_use};
     fo.fn = mapped ? c->arg[1] : NULL;
     fo.ne = c->arg[mapped ? 2 : 1];
     fo.arr = c->arg[mapped ? 3 : 2];
-    fo.type = kind == E_SCAN || kind == E_SCANOMAP ? elem_of(t) : t;
+    fo.type = traits & F_SCAN ? elem_of(t) : t;
     return lower_fold(L, c->loc, &fo);
 }
 

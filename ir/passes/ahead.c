@@ -24,8 +24,8 @@ typedef struct {
 static bool reduces_to_scalars(const Stm *s)
 {
     const Exp *e = s->exp;
-    return (e->kind == E_REDUCE || e->kind == E_REDOMAP) && s->pat.n == e->soac.nes.n &&
-           types_scalar(&s->pat, 0, s->pat.n) && !exp_traps(e);
+    return exp_is_fold(e) && s->pat.n == e->soac.nes.n && types_scalar(&s->pat, 0, s->pat.n) &&
+           !exp_traps(e);
 }
 
 /* What the loop gives to its parameter v after a turn; not a variable if v is none. */

@@ -234,7 +234,6 @@ Exp *fuse_through_view(Ctx *cx, const Exp *e, int k, const Exp *view)
     vec_append(cx->perm, &r->soac.arrs, &e->soac.arrs);
     r->soac.arrs.at[k] = arr;
     r->soac.fn = lambda_new(cx, params, bld_body(&bl, res));
-    if (r->kind == E_REDUCE || r->kind == E_SCAN)
-        r->kind = r->kind == E_REDUCE ? E_REDOMAP : E_SCANOMAP;
+    r->kind = kind_with_fn(r->kind);
     return r;
 }

@@ -224,8 +224,7 @@ static Exp *read_inputs(Joined *J, Bld *out, const Exp *e)
     }
     vec_append(cx->perm, &bl.stms, &f->body->stms);
     r->soac.fn = lambda_new(cx, params, bld_body(&bl, f->body->res));
-    if (r->kind == E_REDUCE || r->kind == E_SCAN)
-        r->kind = r->kind == E_REDUCE ? E_REDOMAP : E_SCANOMAP;
+    r->kind = kind_with_fn(r->kind);
     return r;
 }
 

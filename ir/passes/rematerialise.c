@@ -428,8 +428,7 @@ static Exp *again_soac(Again *A, const Exp *e)
     again_stms(A, &bl, f->body);
     A->code--;
     r->soac.fn = lambda_new(cx, params, bld_body(&bl, f->body->res));
-    if (r->kind == E_REDUCE || r->kind == E_SCAN)
-        r->kind = r->kind == E_REDUCE ? E_REDOMAP : E_SCANOMAP;
+    r->kind = kind_with_fn(r->kind);
     for (int k = 0; k < e->soac.nes.n; k++)
         other_use(A, e->soac.nes.at[k]);
     for (int k = 0; k < e->soac.dests.n; k++)

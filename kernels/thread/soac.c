@@ -137,7 +137,7 @@ void kg_soac(KGen *kg, const Stm *s)
     const Exp *e = s->exp;
     bool accumulates = e->kind != E_MAP;
     Loop lp = {.e = e, .n_acc = accumulates ? e->soac.nes.n : 0};
-    lp.scan = e->kind == E_SCAN || e->kind == E_SCANOMAP;
+    lp.scan = exp_is(e, F_SCAN);
     lp.outs = NEWN(kg->cx->perm, KLoc, s->pat.n);
     int first_array = lp.scan ? 0 : lp.n_acc;
     bool rows = scans_rows(kg, &lp, s);
@@ -151,8 +151,7 @@ void kg_soac(KGen *kg, const Stm *s)
                              lp.scan ? NULL : s->pat.at);
     lp.i = open_turns(kg, s);
     HeapMark turn = heap_mark(kg);
-    bool has_fn = e->kind == E_MAP || e->kind == E_REDOMAP || e->kind == E_SCANOMAP;
-    const Atom *xs = has_fn ? apply_fn(kg, &lp, s) : NULL;
+    const Atom *xs = exp_is(e, F_FN) ? apply_fn(kg, &lp, s) : NULL;
     if (accumulates)
         apply_op(kg, &lp, s, xs);
     heap_release(kg, turn);
