@@ -195,6 +195,18 @@ int trail_mark(const Ck *ck);
 void trail_undo(Ck *ck, int mark);
 void save_size(Ck *ck, Size *s);
 
+/* subst.c: a type with other sizes and type parameters, sharing what does not change. */
+typedef struct {
+    Ck *ck;
+    Size *(*size)(void *env, Size *s);  /* of leaves; never NULL */
+    Size *(*whole)(void *env, Size *s); /* or of sizes as wholes, in place of `size` */
+    AType *(*var)(void *env, AType *t); /* of TY_VAR and unbound TY_META; NULL keeps them */
+    void (*bound)(void *env);           /* before what a bound TY_META stands for; NULL: nothing */
+    void *env;
+    bool last; /* the end of inference: no TY_META stays, and of a type that is too large nothing */
+    int parts; /* seen so far */
+} TypeMap;
+AType *ty_map(TypeMap *m, AType *t);
 AType *ty_subst(Ck *ck, AType *t, const Subst *s);
 bool ty_fits(const AType *t, int parts); /* it and its sizes have no more parts */
 /* t, or, if it or one made before has too many parts, an error, which is reported at loc. */

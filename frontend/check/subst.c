@@ -38,17 +38,7 @@ static int subst_find(const Subst *s, const Binding *b)
 
 /* --- A map over the sizes and type parameters of a type, sharing what does not change ------- */
 
-typedef struct {
-    Ck *ck;
-    Size *(*size)(void *env, Size *s);  /* of leaves; never NULL */
-    Size *(*whole)(void *env, Size *s); /* or of sizes as wholes, in place of `size` */
-    AType *(*var)(void *env, AType *t); /* of TY_VAR and unbound TY_META; NULL keeps them */
-    void (*bound)(void *env);           /* before what a bound TY_META stands for; NULL: nothing */
-    void *env;
-    int parts; /* seen so far */
-} Mapper;
-
-static Size *map_size(Mapper *m, Size *s)
+static Size *map_size(TypeMap *m, Size *s)
 {
     s = size_deref(s);
     if (m->whole)
@@ -74,16 +64,14 @@ static Size *map_size(Mapper *m, Size *s)
     return changed ? sz_exp_with(m->ck, s, args) : s;
 }
 
-static AType *map_type(Mapper *m, AType *t);
-
 /* The arguments of an abstract type. */
-static AType *map_args(Mapper *m, AType *t)
+static AType *map_args(TypeMap *m, AType *t)
 {
     ATypes ts = {0};
     ASizes zs = {0};
     bool changed = false;
     for (int i = 0; i < t->targs.n; i++) {
-        vec_push(m->ck->a, &ts, map_type(m, t->targs.at[i]));
+        vec_push(m->ck->a, &ts, ty_map(m, t->targs.at[i]));
         changed |= ts.at[i] != t->targs.at[i];
     }
     for (int i = 0; i < t->sargs.n; i++) {
@@ -98,20 +86,34 @@ static AType *map_args(Mapper *m, AType *t)
     return c;
 }
 
-static AType *map_type(Mapper *m, AType *t)
+/* Chains of variables may be long. */
+static void shorten(AType *t, AType *end)
+{
+    for (AType *next; t != end; t = next) {
+        next = t->meta.ref;
+        t->meta.ref = end;
+    }
+}
+
+AType *ty_map(TypeMap *m, AType *t)
 {
     bool unique = t->unique;
     AType *d = type_deref(t), *c = d;
     Ck *ck = m->ck;
-    if (++m->parts > MAX_TYPE_PARTS) {
+    if ((m->last && ck->too_large) || ++m->parts > MAX_TYPE_PARTS) {
         ck->too_large = true;
         return ty_error(ck);
     }
+    if (m->last)
+        shorten(t, d);
     if (d != t && m->bound)
         m->bound(m->env);
     switch (d->kind) {
     case TY_SCALAR:
-    case TY_ERROR: return t;
+    case TY_ERROR:
+        if (!m->last)
+            return t;
+        break;
     case TY_VAR:
     case TY_META: {
         AType *r = m->var ? m->var(m->env, d) : NULL;
@@ -120,7 +122,7 @@ static AType *map_type(Mapper *m, AType *t)
     }
     case TY_ARRAY: {
         Size *z = map_size(m, d->array.dim);
-        AType *e = map_type(m, d->array.elem);
+        AType *e = ty_map(m, d->array.elem);
         if (z != d->array.dim || e != d->array.elem)
             c = ty_array(ck, z, e);
         break;
@@ -131,7 +133,7 @@ static AType *map_type(Mapper *m, AType *t)
         ATypes es = {0};
         bool changed = false;
         for (int i = 0; i < d->elems.n; i++) {
-            AType *e = map_type(m, d->elems.at[i]);
+            AType *e = ty_map(m, d->elems.at[i]);
             changed |= e != d->elems.at[i];
             vec_push(ck->a, &es, e);
         }
@@ -140,7 +142,7 @@ static AType *map_type(Mapper *m, AType *t)
         break;
     }
     case TY_FUN: {
-        AType *p = map_type(m, d->fun.param), *r = map_type(m, d->fun.result);
+        AType *p = ty_map(m, d->fun.param), *r = ty_map(m, d->fun.result);
         if (p != d->fun.param || r != d->fun.result)
             c = ty_fun_like(ck, d, p, r);
         break;
@@ -155,7 +157,7 @@ static AType *map_type(Mapper *m, AType *t)
         copy->unique = unique;
         return copy;
     }
-    return c == d && t != d && !unique ? t : c;
+    return c == d && t != d && !unique && !m->last ? t : c;
 }
 
 /* --- Substitution --------------------------------------------------------------------------- */
@@ -182,8 +184,8 @@ static AType *subst_one_var(void *env, AType *t)
 AType *ty_subst(Ck *ck, AType *t, const Subst *s)
 {
     SubstEnv env = {ck, s};
-    Mapper m = {.ck = ck, .size = subst_one_size, .var = subst_one_var, .env = &env};
-    return s->from.n ? map_type(&m, t) : t;
+    TypeMap m = {.ck = ck, .size = subst_one_size, .var = subst_one_var, .env = &env};
+    return s->from.n ? ty_map(&m, t) : t;
 }
 
 AType *ty_instance(Ck *ck, const Binding *b, Loc loc)
@@ -278,8 +280,8 @@ static Size *any_at_call(void *env, Size *z)
 AType *ty_any_at_call(Ck *ck, AType *t)
 {
     Renamed r = {.ck = ck};
-    Mapper m = {.ck = ck, .size = any_at_call, .env = &r};
-    return map_type(&m, t);
+    TypeMap m = {.ck = ck, .size = any_at_call, .env = &r};
+    return ty_map(&m, t);
 }
 
 static Size *any_settled(void *env, Size *z)
@@ -297,8 +299,8 @@ static void next_value(void *env)
 AType *ty_any_settled(Ck *ck, AType *t)
 {
     Renamed r = {.ck = ck};
-    Mapper m = {.ck = ck, .size = any_settled, .bound = next_value, .env = &r};
-    return map_type(&m, t);
+    TypeMap m = {.ck = ck, .size = any_settled, .bound = next_value, .env = &r};
+    return ty_map(&m, t);
 }
 
 /* --- Leaving a scope ------------------------------------------------------------------------ */
@@ -380,8 +382,8 @@ static AType *leave(Leaving *l, AType *t)
         for (int i = 0; i < sizes.n; i++)
             if (is_operation(sizes.at[i]) == (wholes == 1))
                 leave_size(l, sizes.at[i]);
-    Mapper m = {.ck = l->ck, .whole = leave_size, .env = l};
-    return map_type(&m, t);
+    TypeMap m = {.ck = l->ck, .whole = leave_size, .env = l};
+    return ty_map(&m, t);
 }
 
 typedef struct {

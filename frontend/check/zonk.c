@@ -59,87 +59,26 @@ static AType *default_type(Ck *ck, AType *m)
     return m->meta.ref;
 }
 
-static AType *zonk_counted(Ck *ck, AType *t, int *parts);
-
-/* The arguments of an abstract type. */
-static AType *zonk_args(Ck *ck, const AType *t, int *parts)
+static AType *zonk_var(void *env, AType *t)
 {
-    AType *c = arena_memdup(ck->a, t, sizeof *t);
-    c->targs = (ATypes){0};
-    c->sargs = (ASizes){0};
-    for (int i = 0; i < t->targs.n; i++)
-        vec_push(ck->a, &c->targs, zonk_counted(ck, t->targs.at[i], parts));
-    for (int i = 0; i < t->sargs.n; i++)
-        vec_push(ck->a, &c->sargs, zonk_size(ck, t->sargs.at[i]));
-    return c;
+    TypeMap *m = env;
+    if (t->kind == TY_META)
+        return default_type(m->ck, t);
+    bool means = m->ck->revealing && t->var->tdecl && t->var->tdecl->means;
+    return means ? ty_map(m, ty_meaning(m->ck, t)) : NULL;
 }
 
-static AType *zonk_counted(Ck *ck, AType *t, int *parts)
+static Size *zonk_whole(void *env, Size *s)
 {
-    if (ck->too_large || ++*parts > MAX_TYPE_PARTS) {
-        ck->too_large = true;
-        return ty_error(ck);
-    }
-    AType *d = type_deref(t);
-    for (AType *m = t, *next; m != d; m = next) { /* chains may be long */
-        next = m->meta.ref;
-        m->meta.ref = d;
-    }
-    if (d->kind == TY_META)
-        d = default_type(ck, d);
-    bool unique = t->unique || d->unique;
-    AType *c = d;
-    switch (d->kind) {
-    case TY_VAR:
-        if (ck->revealing && d->var->tdecl && d->var->tdecl->means)
-            c = zonk_counted(ck, ty_meaning(ck, d), parts);
-        else if (d->targs.n + d->sargs.n)
-            c = zonk_args(ck, d, parts);
-        break;
-    case TY_SCALAR:
-    case TY_ERROR:
-    case TY_META: break;
-    case TY_ARRAY: {
-        Size *z = zonk_size(ck, d->array.dim);
-        AType *e = zonk_counted(ck, d->array.elem, parts);
-        if (z != d->array.dim || e != d->array.elem)
-            c = ty_array(ck, z, e);
-        break;
-    }
-    case TY_TUPLE:
-    case TY_RECORD:
-    case TY_SUM: {
-        ATypes es = {0};
-        bool changed = false;
-        for (int i = 0; i < d->elems.n; i++) {
-            vec_push(ck->a, &es, zonk_counted(ck, d->elems.at[i], parts));
-            changed |= es.at[i] != d->elems.at[i];
-        }
-        if (changed)
-            c = ty_elems_like(ck, d, es);
-        break;
-    }
-    case TY_FUN: {
-        AType *p = zonk_counted(ck, d->fun.param, parts);
-        AType *r = zonk_counted(ck, d->fun.result, parts);
-        if (p != d->fun.param || r != d->fun.result)
-            c = ty_fun_like(ck, d, p, r);
-        break;
-    }
-    }
-    if (c->unique == unique)
-        return c;
-    AType *copy = NEW(ck->a, AType);
-    *copy = *c;
-    copy->unique = unique;
-    return copy;
+    return zonk_size(((TypeMap *)env)->ck, s);
 }
 
 /* What variables stand for may be known to be too large only here. */
 static AType *zonk_type(Ck *ck, AType *t)
 {
-    int parts = 0;
-    return zonk_counted(ck, t, &parts);
+    TypeMap m = {.ck = ck, .whole = zonk_whole, .var = zonk_var, .last = true};
+    m.env = &m;
+    return ty_map(&m, t);
 }
 
 /* --- Literals ------------------------------------------------------------------------------- */
