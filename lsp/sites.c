@@ -13,8 +13,6 @@ typedef const struct {
     Arena *a;
 } V;
 
-static void walk_exp(V *v, const AExp *e);
-
 /* Where it is defined that a binding stands for. */
 static Loc origin(const Binding *b)
 {
@@ -101,35 +99,35 @@ static int parts_before(const char *name)
     return n;
 }
 
-static void walk_type(V *v, const TypeExp *t)
+/* --- The walk ------------------------------------------------------------------------------- */
+
+static TreeParts walks(V *v);
+
+static void walk_type(void *env, TypeExp **at)
 {
-    if (!t)
-        return;
-    walk_exp(v, t->dim);
+    V *v = env;
+    TypeExp *t = *at;
+    TreeParts p = walks(v);
     const char *sum = t->kind == TE_SUM ? constructors_written(v->a, t) : NULL;
-    for (int i = 0; i < t->args.n; i++) {
+    for (int i = 0; sum && i < t->args.n; i++) {
         const TypeExp *arg = t->args.at[i];
-        if (sum)
-            constructor_at(v, arg->loc, arg->name, (Site){.sum = sum, .binds = true, .alt = arg});
-        walk_type(v, arg);
+        constructor_at(v, arg->loc, arg->name, (Site){.sum = sum, .binds = true, .alt = arg});
     }
-    walk_type(v, t->param);
-    walk_type(v, t->elem);
+    texp_parts(t, &p);
 }
 
-static void walk_pat(V *v, const Pat *p)
+static void walk_pat(void *env, Pat **at)
 {
-    if (!p)
-        return;
-    if (p->kind == P_VAR)
-        name_at(v, p->loc, p->name, p->bind, NULL, true);
-    if (p->kind == P_CONSTR)
-        constructor_at(v, p->loc, p->name,
-                       (Site){.sum = constructors_of(v->a, p->type), .of = p->type});
-    for (int i = 0; i < p->elems.n; i++)
-        walk_pat(v, p->elems.at[i]);
-    walk_pat(v, p->pat);
-    walk_type(v, p->te);
+    V *v = env;
+    Pat *pat = *at;
+    TreeParts p = walks(v);
+    if (pat->kind == P_VAR)
+        name_at(v, pat->loc, pat->name, pat->bind, NULL, true);
+    if (pat->kind == P_CONSTR)
+        constructor_at(v, pat->loc, pat->name,
+                       (Site){.sum = constructors_of(v->a, pat->type), .of = pat->type});
+    if (pat->kind != P_LIT)
+        pat_parts(pat, &p);
 }
 
 static void walk_tparams(V *v, const TParams *tps)
@@ -138,86 +136,51 @@ static void walk_tparams(V *v, const TParams *tps)
         name_at(v, tps->at[i].loc, tps->at[i].name, tps->at[i].bind, NULL, true);
 }
 
-static void walk_sizes(V *v, const Bindings *sizes)
+static void walk_size(void *env, Binding *b)
 {
-    for (int i = 0; i < sizes->n; i++)
-        name_at(v, sizes->at[i]->loc, sizes->at[i]->name, sizes->at[i], NULL, true);
+    name_at(env, b->loc, b->name, b, NULL, true);
 }
 
-static void walk_def(V *v, const Def *d)
+static void walk_def(void *env, Def **d)
 {
-    name_at(v, d->loc, d->name, d->bind, NULL, true);
-    walk_tparams(v, &d->tparams);
-    for (int i = 0; i < d->params.n; i++)
-        walk_pat(v, d->params.at[i]);
-    walk_type(v, d->ret);
-    walk_exp(v, d->body);
+    V *v = env;
+    TreeParts p = walks(v);
+    name_at(v, (*d)->loc, (*d)->name, (*d)->bind, NULL, true);
+    walk_tparams(v, &(*d)->tparams);
+    def_parts(*d, &p);
 }
 
-static void walk_child(void *env, AExp *e)
+static void walk_var(V *v, const AExp *e)
 {
-    walk_exp(env, e);
+    int parts = parts_before(e->var.name);
+    name_at(v, parts ? part_loc(v->file, e->loc, parts) : e->loc, e->var.name, e->var.bind, e,
+            false);
 }
 
-static void walk_exp(V *v, const AExp *e)
+static void walk_exp(void *env, AExp **at)
 {
-    if (!e)
-        return;
+    V *v = env;
+    AExp *e = *at;
+    TreeParts p = walks(v);
     if (v->visit->exp)
         v->visit->exp(v->visit->env, e);
-    switch (e->kind) {
-    case AE_VAR: {
-        int parts = parts_before(e->var.name);
-        name_at(v, parts ? part_loc(v->file, e->loc, parts) : e->loc, e->var.name, e->var.bind, e,
-                false);
-        return;
-    }
-    case AE_STRING: return; /* its elements are bytes */
-    case AE_CONSTR:
+    if (e->kind == AE_VAR)
+        walk_var(v, e);
+    if (e->kind == AE_CONSTR)
         constructor_at(v, e->loc, e->constr.name,
                        (Site){.sum = constructors_of(v->a, e->type), .of = e->type, .use = e});
-        break;
-    case AE_LAMBDA:
-        for (int i = 0; i < e->lambda.params.n; i++)
-            walk_pat(v, e->lambda.params.at[i]);
-        walk_type(v, e->lambda.ret);
-        break;
-    case AE_LET:
-        walk_sizes(v, &e->let.sizes);
-        walk_pat(v, e->let.pat);
-        break;
-    case AE_LETFUN:
-        walk_def(v, e->letfun.def);
-        walk_exp(v, e->letfun.body);
-        return;
-    case AE_LOOP:
-        walk_sizes(v, &e->loop.sizes);
-        walk_pat(v, e->loop.pat);
-        walk_pat(v, e->loop.var);
-        break;
-    case AE_ASCRIBE:
-    case AE_COERCE: walk_type(v, e->ascribe.te); break;
-    case AE_MATCH:
-        for (int i = 0; i < e->match.cases.n; i++)
-            walk_pat(v, e->match.cases.at[i].pat);
-        break;
-    case AE_LIT:
-    case AE_HOLE:
-    case AE_TUPLE:
-    case AE_RECORD:
-    case AE_ARRAY:
-    case AE_RANGE:
-    case AE_APP:
-    case AE_OPSECT:
-    case AE_PATHSECT:
-    case AE_PROJ:
-    case AE_INDEX:
-    case AE_UPDATE:
-    case AE_IF:
-    case AE_ASSERT:
-    case AE_ATTR: break;
-    }
-    aexp_children(e, walk_child, (void *)v);
+    if (e->kind != AE_STRING) /* its elements are bytes */
+        aexp_parts(e, &p);
+}
+
+static TreeParts walks(V *v)
+{
+    return (TreeParts){.env = (void *)v,
+                       .exp = walk_exp,
+                       .pat = walk_pat,
+                       .type = walk_type,
+                       .size = walk_size,
+                       .def = walk_def};
 }
 
 static void walk_decls(V *v, const Decls *ds);
@@ -234,13 +197,14 @@ static void walk_module(V *v, const ModExp *m)
 static void walk_decls(V *v, const Decls *ds)
 {
     for (int i = 0; i < ds->n; i++) {
-        const Decl *d = &ds->at[i];
+        Decl *d = &ds->at[i];
         switch (d->kind) {
-        case D_DEF: walk_def(v, d->def); break;
+        case D_DEF: walk_def((void *)v, &d->def); break;
         case D_TYPE:
             name_at(v, d->type->loc, d->type->name, d->type->bind, NULL, true);
             walk_tparams(v, &d->type->tparams);
-            walk_type(v, d->type->te);
+            if (d->type->te)
+                walk_type((void *)v, &d->type->te);
             break;
         case D_MODTYPE: name_at(v, d->name_loc, d->name, d->bind, NULL, true); break;
         case D_IMPORT:

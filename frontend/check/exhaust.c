@@ -382,33 +382,30 @@ static void check_pattern(Exhaust *x, const Pat *p)
                  "this pattern does not match all values; missing: `%s`; use `match`", missing);
 }
 
-static void check_patterns(Exhaust *x, const Pats *ps)
+static void visit_pat(void *env, Pat **p)
 {
-    for (int i = 0; i < ps->n; i++)
-        check_pattern(x, ps->at[i]);
+    check_pattern(env, *p);
+}
+
+static void visit(void *env, AExp *e);
+
+static void visit_exp(void *env, AExp **e)
+{
+    visit(env, *e);
 }
 
 static void visit(void *env, AExp *e)
 {
-    Exhaust *x = env;
-    switch (e->kind) {
-    case AE_MATCH: check_cases(x, e); break;
-    case AE_LET: check_pattern(x, e->let.pat); break;
-    case AE_LETFUN: check_patterns(x, &e->letfun.def->params); break;
-    case AE_LAMBDA: check_patterns(x, &e->lambda.params); break;
-    case AE_LOOP:
-        check_pattern(x, e->loop.pat);
-        if (e->loop.var)
-            check_pattern(x, e->loop.var);
-        break;
-    default: break;
+    if (e->kind == AE_MATCH) {
+        check_cases(env, e);
+        aexp_children(e, visit, env);
+    } else {
+        aexp_parts(e, &(TreeParts){.env = env, .exp = visit_exp, .pat = visit_pat});
     }
-    aexp_children(e, visit, env);
 }
 
 void exhaust_def(Ck *ck, const Def *d)
 {
     Exhaust x = {.ck = ck};
-    check_patterns(&x, &d->params);
-    visit(&x, d->body);
+    def_parts((Def *)d, &(TreeParts){.env = &x, .exp = visit_exp, .pat = visit_pat});
 }

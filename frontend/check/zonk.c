@@ -116,111 +116,90 @@ static void zonk_lit(Ck *ck, AExp *e, bool negated)
 
 /* --- Trees ---------------------------------------------------------------------------------- */
 
-static void zonk_te(Ck *ck, TypeExp *t)
+static TreeParts zonked_parts(Ck *ck);
+
+static void part_exp(void *env, AExp **e)
 {
-    if (!t)
-        return;
-    if (t->dim && t->dim->type)
-        zonk_exp(ck, t->dim);
-    zonk_te(ck, t->elem);
-    zonk_te(ck, t->param);
-    for (int i = 0; i < t->args.n; i++)
-        zonk_te(ck, t->args.at[i]);
+    zonk_exp(env, *e);
 }
 
-static void zonk_pat(Ck *ck, Pat *p)
+static void part_type(void *env, TypeExp **t)
 {
-    if (p->type)
-        p->type = zonk_type(ck, p->type);
-    if (p->bind && p->bind->type)
-        p->bind->type = zonk_type(ck, p->bind->type);
-    for (int i = 0; i < p->elems.n; i++)
-        zonk_pat(ck, p->elems.at[i]);
-    if (p->pat)
-        zonk_pat(ck, p->pat);
-    if (p->lit)
-        zonk_exp(ck, p->lit);
-    zonk_te(ck, p->te);
+    TreeParts p = zonked_parts(env);
+    texp_parts(*t, &p);
 }
 
-static void zonk_child(void *env, AExp *e)
+static void part_found(void *env, AType **t)
 {
-    zonk_exp(env, e);
+    *t = zonk_type(env, *t);
 }
 
-static void zonk_parts(Ck *ck, Def *d)
+static void part_pat(void *env, Pat **pat)
 {
-    for (int i = 0; i < d->params.n; i++)
-        zonk_pat(ck, d->params.at[i]);
-    zonk_te(ck, d->ret);
-    zonk_exp(ck, d->body);
-    d->ret_type = zonk_type(ck, d->ret_type);
-    d->bind->type = zonk_type(ck, d->bind->type);
+    TreeParts p = zonked_parts(env);
+    Binding *b = (*pat)->bind;
+    if (b && b->type)
+        b->type = zonk_type(env, b->type);
+    pat_parts(*pat, &p);
 }
 
-static void zonk_app(Ck *ck, AExp *e)
+static void part_def(void *env, Def **d)
 {
-    const AExp *fn = e->app.fn;
-    bool negates = fn->kind == AE_VAR && fn->var.bind && fn->var.bind->builtin == BI_NEG &&
-                   e->app.args.at[0]->kind == AE_LIT;
-    if (!negates) {
-        aexp_children(e, zonk_child, ck);
-        return;
-    }
-    zonk_exp(ck, e->app.fn);
+    TreeParts p = zonked_parts(env);
+    def_parts(*d, &p);
+    (*d)->bind->type = zonk_type(env, (*d)->bind->type);
+}
+
+static TreeParts zonked_parts(Ck *ck)
+{
+    return (TreeParts){.env = ck,
+                       .exp = part_exp,
+                       .pat = part_pat,
+                       .type = part_type,
+                       .found = part_found,
+                       .def = part_def};
+}
+
+/* `-128`, of which 128 alone may not fit its type. */
+static bool negates_literal(const AExp *e)
+{
+    const AExp *fn = e->kind == AE_APP ? e->app.fn : NULL;
+    return fn && fn->kind == AE_VAR && fn->var.bind && fn->var.bind->builtin == BI_NEG &&
+           e->app.args.at[0]->kind == AE_LIT;
+}
+
+static void zonk_negated(Ck *ck, AExp *e)
+{
     AExp *lit = e->app.args.at[0];
-    if (lit->type) {
-        lit->type = zonk_type(ck, lit->type);
-        zonk_lit(ck, lit, true);
-    }
+    zonk_exp(ck, e->app.fn);
+    if (!lit->type)
+        return;
+    lit->type = zonk_type(ck, lit->type);
+    zonk_lit(ck, lit, true);
+}
+
+static void tell_hole(Ck *ck, const AExp *e)
+{
+    if (ck->revealing)
+        return;
+    if (ty_has_fun(e->type))
+        diag_limit(e->loc, "a hole cannot be or hold a function, but `%s` is wanted here",
+                   show(ck, e->type));
+    else
+        diag_warn(e->loc, "Hole: a value of type `%s` is wanted here", show(ck, e->type));
 }
 
 static void zonk_children(Ck *ck, AExp *e)
 {
-    switch (e->kind) {
-    case AE_LIT: zonk_lit(ck, e, false); return;
-    case AE_HOLE:
-        if (ck->revealing)
-            return;
-        if (ty_has_fun(e->type))
-            diag_limit(e->loc, "a hole cannot be or hold a function, but `%s` is wanted here",
-                       show(ck, e->type));
-        else
-            diag_warn(e->loc, "Hole: a value of type `%s` is wanted here", show(ck, e->type));
-        return;
-    case AE_APP: zonk_app(ck, e); return;
-    case AE_LAMBDA:
-        for (int i = 0; i < e->lambda.params.n; i++)
-            zonk_pat(ck, e->lambda.params.at[i]);
-        zonk_te(ck, e->lambda.ret);
-        break;
-    case AE_PATHSECT:
-    case AE_UPDATE:
-        for (int i = 0; i < e->update.path.n; i++)
-            e->update.path.at[i].of = zonk_type(ck, e->update.path.at[i].of);
-        break;
-    case AE_LET: zonk_pat(ck, e->let.pat); break;
-    case AE_LETFUN:
-        zonk_parts(ck, e->letfun.def);
-        zonk_exp(ck, e->letfun.body);
-        return;
-    case AE_LOOP:
-        zonk_pat(ck, e->loop.pat);
-        if (e->loop.var)
-            zonk_pat(ck, e->loop.var);
-        break;
-    case AE_MATCH:
-        for (int i = 0; i < e->match.cases.n; i++)
-            zonk_pat(ck, e->match.cases.at[i].pat);
-        break;
-    case AE_ASCRIBE:
-    case AE_COERCE:
-        zonk_te(ck, e->ascribe.te);
-        e->ascribe.to = zonk_type(ck, e->ascribe.to);
-        break;
-    default: break;
-    }
-    aexp_children(e, zonk_child, ck);
+    TreeParts p = zonked_parts(ck);
+    if (e->kind == AE_LIT)
+        zonk_lit(ck, e, false);
+    else if (e->kind == AE_HOLE)
+        tell_hole(ck, e);
+    else if (negates_literal(e))
+        zonk_negated(ck, e);
+    else
+        aexp_parts(e, &p);
 }
 
 /* Each expression once: the sizes in its type have expressions, whose types have sizes. */
@@ -276,7 +255,7 @@ void zonk_def(Ck *ck, Def *d)
     d->bind->by_default |= open_number(d->bind->type) != NULL;
     if (!ck->applying && diag_errors() == ck->errors)
         warn_default(d);
-    zonk_parts(ck, d);
+    part_def(ck, &d);
     if (ck->too_large && !diag_errors())
         ty_limited(ck, d->bind->type, ck->too_large_at.beg ? ck->too_large_at : d->loc);
     ck->too_large = false;

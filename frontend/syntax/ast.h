@@ -341,32 +341,11 @@ struct Pat {
 
 /* --- Expressions ---------------------------------------------------------------------------- */
 
+/* What they hold is said in exps.def. */
 typedef enum {
-    AE_LIT,      /* lit: scalar constant; its scalar is in `type` */
-    AE_HOLE,     /* ???: what is still to be written */
-    AE_VAR,      /* var */
-    AE_TUPLE,    /* seq.elems; () is the empty tuple */
-    AE_RECORD,   /* seq.elems, seq.names in the order written; `type` has them sorted */
-    AE_ARRAY,    /* seq.elems: array literal */
-    AE_STRING,   /* seq.elems: a string literal, an array of u8 literals */
-    AE_RANGE,    /* range */
-    AE_APP,      /* app */
-    AE_OPSECT,   /* opsect: (op e), a function of the left operand: \x -> x op e */
-    AE_PATHSECT, /* update.path: (.a[i].b) */
-    AE_LAMBDA,   /* lambda */
-    AE_PROJ,     /* proj: e.field */
-    AE_INDEX,    /* index: e[i, a:b:c] */
-    AE_UPDATE,   /* update: e with a[i].b = v; also `let a[i] = v in` (as a let of a) */
-    AE_IF,       /* cond */
-    AE_LET,      /* let */
-    AE_LETFUN,   /* letfun: let f x = ... in ... */
-    AE_LOOP,     /* loop */
-    AE_ASCRIBE,  /* ascribe: e : t */
-    AE_COERCE,   /* ascribe: e :> t */
-    AE_ASSERT,   /* assert: assert cond e */
-    AE_ATTR,     /* attr: #[...] e */
-    AE_CONSTR,   /* constr: #name elems, a value of a sum type */
-    AE_MATCH,    /* match: match e case ... */
+#define EXP(tag, parts) AE_##tag,
+#include "frontend/syntax/exps.def"
+#undef EXP
 } AExpKind;
 
 /* e[...]: a fixed index (`slice` false, `i`), or a slice i:j:s with absent parts NULL. Trailing
@@ -509,10 +488,6 @@ struct AExp {
     };
 };
 
-/* ast_walk.c: calls fn for each expression directly in e; not for those in patterns and types as
- * written. */
-void aexp_children(const AExp *e, void (*fn)(void *env, AExp *child), void *env);
-
 /* --- Declarations --------------------------------------------------------------------------- */
 
 typedef enum { TP_SIZE, TP_TYPE, TP_TYPE_LIFTED_SIZE, TP_TYPE_LIFTED } TParamKind;
@@ -544,6 +519,29 @@ struct Def {
     AType *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
     bool wrong;      /* [check] an error was reported in it, or in what it uses */
 };
+
+/* --- ast_walk.c: the parts of nodes ---------------------------------------------------------- */
+
+/* What is done to each part that lies directly in a node, if it is there; it may put another one in
+ * its place. NULL: nothing. */
+typedef struct {
+    void *env;
+    void (*exp)(void *env, AExp **e);
+    void (*pat)(void *env, Pat **p);
+    void (*type)(void *env, TypeExp **t);
+    void (*found)(void *env, AType **t); /* [check] but AExp.type */
+    void (*size)(void *env, Binding *b); /* [check] let [n], loop [n] */
+    void (*def)(void *env, Def **d);     /* NULL: the parts of the definition */
+    /* Of each list, before what is in it: the memory that it shall have. */
+    void *(*list)(void *env, void *at, size_t bytes);
+} TreeParts;
+
+void aexp_parts(AExp *e, const TreeParts *p);
+void pat_parts(Pat *pat, const TreeParts *p);
+void texp_parts(TypeExp *t, const TreeParts *p);
+void def_parts(Def *d, const TreeParts *p);
+/* Calls fn for each expression directly in e; not for those in patterns and types as written. */
+void aexp_children(const AExp *e, void (*fn)(void *env, AExp *child), void *env);
 
 typedef struct TypeDecl {
     const char *name;
