@@ -227,19 +227,10 @@ static void check_prelude(Ck *ck)
 
 /* --- Entry points --------------------------------------------------------------------------- */
 
-static bool has_type_var(const AType *t)
+static bool has_type_var(void *env, const AType *t)
 {
     t = type_deref(t);
-    if (t->kind == TY_ARRAY)
-        return has_type_var(t->array.elem);
-    if (t->kind == TY_FUN)
-        return has_type_var(t->fun.param) || has_type_var(t->fun.result);
-    if (type_is_composite(t)) {
-        for (int i = 0; i < t->elems.n; i++)
-            if (has_type_var(t->elems.at[i]))
-                return true;
-    }
-    return t->kind == TY_VAR;
+    return t->kind == TY_VAR || type_any_part(t, has_type_var, env);
 }
 
 /* The type written for the pattern, or for all of its parts; NULL: there is none. */
@@ -261,7 +252,7 @@ static const TypeExp *written_type(Ck *ck, const Pat *p)
 
 static bool check_interface(Ck *ck, const char *what, const AType *t, Loc loc)
 {
-    if (has_type_var(t))
+    if (has_type_var(NULL, t))
         ck_error(ck, loc, "an entry point cannot be polymorphic: %s has type `%s`", what,
                  show(ck, t));
     else if (ty_has_fun(t))

@@ -353,26 +353,19 @@ AType *ty_meaning(Ck *ck, const AType *t)
 }
 
 /* Whether an abstract type or type parameter in it may have sizes that vary. */
-static bool has_sized_var(const AType *t)
+static bool has_sized_var(void *env, const AType *t)
 {
     t = type_deref(t);
-    bool found = t->kind == TY_VAR && t->var->cls == TC_SIZED;
-    if (t->kind == TY_ARRAY)
-        return has_sized_var(t->array.elem);
-    if (type_is_composite(t))
-        for (int i = 0; i < t->elems.n && !found; i++)
-            found = has_sized_var(t->elems.at[i]);
-    return found;
+    return t->kind == TY_VAR ? t->var->cls == TC_SIZED
+                             : t->kind != TY_FUN && type_any_part(t, has_sized_var, env);
 }
 
 /* Whether it has arrays of what they cannot hold. */
-static bool arrays_hold_lifted(const AType *t)
+static bool arrays_hold_lifted(void *env, const AType *t)
 {
     t = type_deref(t);
-    bool found = t->kind == TY_ARRAY && (ty_has_fun(t) || has_sized_var(t));
-    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
-        found = arrays_hold_lifted(t->elems.at[i]);
-    return found;
+    return t->kind == TY_ARRAY ? ty_has_fun(t) || has_sized_var(env, t)
+                               : type_is_composite(t) && type_any_part(t, arrays_hold_lifted, env);
 }
 
 static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
@@ -416,7 +409,7 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
     }
     (d->eased ? ease : lift)(ck, how, d->lifted, te->loc, te->name);
     AType *t = instance(ck, d, &s, how, te->loc);
-    if (te->args.n && arrays_hold_lifted(t)) {
+    if (te->args.n && arrays_hold_lifted(NULL, t)) {
         ck_error(ck, te->loc,
                  "arrays cannot hold what `%s` is applied to: it may be or hold a function, or "
                  "its sizes may vary",
@@ -570,7 +563,7 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
         AType *elem = convert(ck, te->elem, &inside);
         if (ty_has_fun(elem) && diag_errors() == errors)
             ck_error(ck, te->elem->loc, "arrays cannot hold functions (`%s`)", show(ck, elem));
-        if (has_sized_var(elem) && diag_errors() == errors)
+        if (has_sized_var(NULL, elem) && diag_errors() == errors)
             ck_error(ck, te->elem->loc, "arrays cannot hold `%s`: its sizes may vary",
                      show(ck, elem));
         if (te->elem->kind == TE_UNIQUE)
@@ -634,9 +627,9 @@ static bool is_open(void *env, const Size *leaf)
 
 TParamKind lifted_of(const AType *t)
 {
-    return ty_has_fun(t)                                       ? TP_TYPE_LIFTED
-           : ty_any_size(t, is_open, NULL) || has_sized_var(t) ? TP_TYPE_LIFTED_SIZE
-                                                               : TP_TYPE;
+    return ty_has_fun(t)                                             ? TP_TYPE_LIFTED
+           : ty_any_size(t, is_open, NULL) || has_sized_var(NULL, t) ? TP_TYPE_LIFTED_SIZE
+                                                                     : TP_TYPE;
 }
 
 void check_type_decl(Ck *ck, TypeDecl *d)

@@ -466,41 +466,28 @@ static bool is_free(void *env, const Size *leaf)
     return f->test(f->env, leaf);
 }
 
-static bool any_free(const AType *t, const Free *f)
+static bool any_free(void *env, const AType *t)
 {
+    const Free *f = env;
     t = type_deref(t);
-    switch (t->kind) {
-    case TY_ARRAY: return sz_any(t->array.dim, is_free, (void *)f) || any_free(t->array.elem, f);
-    case TY_TUPLE:
-    case TY_RECORD:
-    case TY_SUM:
-        for (int i = 0; i < t->elems.n; i++)
-            if (any_free(t->elems.at[i], f))
-                return true;
-        return false;
-    case TY_FUN: {
+    if (t->kind == TY_FUN) {
         Free inside = {f->test, f->env, t, f};
-        return any_free(t->fun.param, f) || any_free(t->fun.result, &inside);
+        return any_free(env, t->fun.param) || any_free(&inside, t->fun.result);
     }
-    case TY_VAR:
-        for (int i = 0; i < t->targs.n; i++)
-            if (any_free(t->targs.at[i], f))
-                return true;
-        for (int i = 0; i < t->sargs.n; i++)
-            if (sz_any(t->sargs.at[i], is_free, (void *)f))
-                return true;
-        return false;
-    case TY_SCALAR:
-    case TY_META:
-    case TY_ERROR: return false;
-    }
+    if (t->kind == TY_ARRAY && sz_any(t->array.dim, is_free, env))
+        return true;
+    if (type_any_part(t, any_free, env))
+        return true;
+    for (int i = 0; t->kind == TY_VAR && i < t->sargs.n; i++)
+        if (sz_any(t->sargs.at[i], is_free, env))
+            return true;
     return false;
 }
 
 bool ty_any_size(const AType *t, bool (*test)(void *env, const Size *leaf), void *env)
 {
     Free f = {test, env, NULL, NULL};
-    return any_free(t, &f);
+    return any_free(&f, t);
 }
 
 static bool is_meta(void *env, const Size *leaf)

@@ -393,16 +393,11 @@ typedef struct {
 } Scoped;
 
 /* Whether a function type in t binds the name. */
-static bool ty_binds(const AType *t, const Binding *b)
+static bool ty_binds(void *b, const AType *t)
 {
     t = type_deref(t);
-    if (t->kind == TY_ARRAY)
-        return ty_binds(t->array.elem, b);
-    for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
-        if (ty_binds(t->elems.at[i], b))
-            return true;
-    return t->kind == TY_FUN &&
-           (fun_binds(t, b) || ty_binds(t->fun.param, b) || ty_binds(t->fun.result, b));
+    return (t->kind == TY_FUN && fun_binds(t, b)) ||
+           (t->kind != TY_VAR && type_any_part(t, ty_binds, b));
 }
 
 static bool leaves(void *env, const Size *leaf)
@@ -415,7 +410,7 @@ static bool leaves(void *env, const Size *leaf)
     for (int i = 0; s->keep && i < s->keep->n; i++)
         if (s->keep->at[i] == b)
             return false;
-    return !ty_binds(s->whole, b);
+    return !ty_binds((void *)b, s->whole);
 }
 
 AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc)
@@ -556,25 +551,16 @@ bool ty_witnesses(const AType *t, const Binding *b)
     return false;
 }
 
-bool ty_has_fun(const AType *t)
+static bool has_fun(void *env, const AType *t)
 {
     t = type_deref(t);
-    switch (t->kind) {
-    case TY_ARRAY: return ty_has_fun(t->array.elem);
-    case TY_TUPLE:
-    case TY_RECORD:
-    case TY_SUM:
-        for (int i = 0; i < t->elems.n; i++)
-            if (ty_has_fun(t->elems.at[i]))
-                return true;
-        return false;
-    case TY_FUN: return true;
-    case TY_VAR: return t->var->cls == TC_ANY;
-    case TY_SCALAR:
-    case TY_META:
-    case TY_ERROR: return false;
-    }
-    return false;
+    return t->kind == TY_FUN ||
+           (t->kind == TY_VAR ? t->var->cls == TC_ANY : type_any_part(t, has_fun, env));
+}
+
+bool ty_has_fun(const AType *t)
+{
+    return has_fun(NULL, t);
 }
 
 static bool is_wrong(void *env, const Size *leaf)
@@ -583,24 +569,15 @@ static bool is_wrong(void *env, const Size *leaf)
     return leaf->wrong;
 }
 
-static bool has_error(const AType *t)
+static bool has_error(void *env, const AType *t)
 {
     t = type_deref(t);
-    bool found = t->kind == TY_ERROR;
-    if (t->kind == TY_ARRAY)
-        return has_error(t->array.elem);
-    if (t->kind == TY_FUN)
-        return has_error(t->fun.param) || has_error(t->fun.result);
-    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
-        found = has_error(t->elems.at[i]);
-    for (int i = 0; t->kind == TY_VAR && i < t->targs.n && !found; i++)
-        found = has_error(t->targs.at[i]);
-    return found;
+    return t->kind == TY_ERROR || type_any_part(t, has_error, env);
 }
 
 bool ty_has_error(const AType *t)
 {
-    return has_error(t) || ty_any_size(t, is_wrong, NULL);
+    return has_error(NULL, t) || ty_any_size(t, is_wrong, NULL);
 }
 
 bool ty_has_abstract(const AType *t)

@@ -20,6 +20,23 @@ Size *size_deref(const Size *s)
     return (Size *)s;
 }
 
+bool type_any_part(const AType *t, bool (*ask)(void *env, const AType *part), void *env)
+{
+    const ATypes none = {0}, *parts = &none;
+    if (t->kind == TY_ARRAY)
+        return ask(env, t->array.elem);
+    if (t->kind == TY_FUN)
+        return ask(env, t->fun.param) || ask(env, t->fun.result);
+    if (type_is_composite(t))
+        parts = &t->elems;
+    if (t->kind == TY_VAR)
+        parts = &t->targs;
+    for (int i = 0; i < parts->n; i++)
+        if (ask(env, parts->at[i]))
+            return true;
+    return false;
+}
+
 int type_part(const AType *t, const char *name)
 {
     for (int i = 0; i < t->names.n; i++)

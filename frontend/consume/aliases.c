@@ -8,24 +8,15 @@
 
 /* --- Types ---------------------------------------------------------------------------------- */
 
+static bool holds_arrays(void *env, const AType *t)
+{
+    return t->kind == TY_ARRAY || t->kind == TY_FUN || t->kind == TY_VAR ||
+           type_any_part(t, holds_arrays, env);
+}
+
 bool al_holds_arrays(const AType *t)
 {
-    switch (t->kind) {
-    case TY_SCALAR:
-    case TY_ERROR:
-    case TY_META: return false;
-    case TY_ARRAY:
-    case TY_FUN:
-    case TY_VAR: return true;
-    case TY_TUPLE:
-    case TY_RECORD:
-    case TY_SUM:
-        for (int i = 0; i < t->elems.n; i++)
-            if (al_holds_arrays(t->elems.at[i]))
-                return true;
-        return false;
-    }
-    return false;
+    return holds_arrays(NULL, t);
 }
 
 bool al_is_product(const AType *t)

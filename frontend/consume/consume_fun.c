@@ -325,24 +325,14 @@ static Al *result_al(Co *co, const AType *t, bool unique, RefSet *kept)
     return c;
 }
 
+static bool has_var(void *var, const AType *t)
+{
+    return t->kind == TY_VAR ? t->var == var : type_any_part(t, has_var, var);
+}
+
 static bool mentions(const AType *t, const Binding *var)
 {
-    switch (t->kind) {
-    case TY_VAR: return t->var == var;
-    case TY_ARRAY: return mentions(t->array.elem, var);
-    case TY_FUN: return mentions(t->fun.param, var) || mentions(t->fun.result, var);
-    case TY_TUPLE:
-    case TY_RECORD:
-    case TY_SUM:
-        for (int i = 0; i < t->elems.n; i++)
-            if (mentions(t->elems.at[i], var))
-                return true;
-        return false;
-    case TY_SCALAR:
-    case TY_META:
-    case TY_ERROR: return false;
-    }
-    return false;
+    return has_var((void *)var, t);
 }
 
 /* --- What a type parameter tells -------------------------------------------------------------- */

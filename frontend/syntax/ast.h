@@ -202,6 +202,9 @@ static inline bool type_is_composite(const AType *t)
 {
     return t->kind == TY_TUPLE || t->kind == TY_RECORD || t->kind == TY_SUM;
 }
+/* Does `ask` hold of a type that lies directly in t: of what an array holds, components, the
+ * parameter and the result of a function, what an abstract type is applied to? In that order. */
+bool type_any_part(const AType *t, bool (*ask)(void *env, const AType *part), void *env);
 /* The place of a field or constructor among the parts of a record or sum, -1 if it has none. */
 int type_part(const AType *t, const char *name);
 /* The place of the field of that name, of a tuple "0", "1", ...; -1 if there is none. */
