@@ -226,8 +226,16 @@ static void arraylit_stm(PlanBuild *pb, const Stm *s)
         return;
     if (e->arraylit.elem.rank == 0) {
         HostOp op = {.kind = H_LITERAL, .loc = e->loc, .mem = dst.mem, .type = v->type.elem};
-        for (int i = 0; i < elems->n; i++)
-            vec_push(cx->perm, &op.elems, host_atom(cx->perm, elems->at[i]));
+        const KExp *bytes[256] = {0}; /* long texts have few different elements */
+        for (int i = 0; i < elems->n; i++) {
+            Atom x = elems->at[i];
+            bool known = !x.var && prim_type_bytes[x.c.type] == 1;
+            const KExp **at = known ? &bytes[x.c.i & 255] : NULL;
+            const KExp *elem = at && *at ? *at : host_atom(cx->perm, x);
+            if (at)
+                *at = elem;
+            vec_push(cx->perm, &op.elems, elem);
+        }
         pb_op(pb, op);
         return;
     }
