@@ -58,40 +58,7 @@ bool is_floatable(const Flat *fl, const Stm *s)
 
 static bool cheap_op(PrimOp op)
 {
-    switch (op) {
-    case OP_NEG:
-    case OP_NOT:
-    case OP_COMPL:
-    case OP_ABS:
-    case OP_SGN:
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_DIV:
-    case OP_MOD:
-    case OP_QUOT:
-    case OP_REM:
-    case OP_MIN:
-    case OP_MAX:
-    case OP_AND:
-    case OP_OR:
-    case OP_XOR:
-    case OP_SHL:
-    case OP_SHR:
-    case OP_LAND:
-    case OP_LOR:
-    case OP_EQ:
-    case OP_NE:
-    case OP_LT:
-    case OP_LE:
-    case OP_FMA:
-    case OP_MAD:
-    case OP_ISNAN:
-    case OP_FLOOR:
-    case OP_CEIL:
-    case OP_TRUNC: return true;
-    default: return false;
-    }
+    return prim_info[op].cost <= PRIM_COST_DIVISION;
 }
 
 /* A choice between values that cheap arithmetic gives. */

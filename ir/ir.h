@@ -36,7 +36,7 @@
 /* --- Scalars -------------------------------------------------------------------------------- */
 
 typedef enum {
-#define PRIM(tag, text, arity, operands, result) OP_##tag,
+#define PRIM(tag, text, arity, operands, result, cost) OP_##tag,
 #include "ir/prims.def"
 #undef PRIM
     N_PRIM_OPS
@@ -305,6 +305,7 @@ struct Exp {
             Atom work; /* i64: all parallelism there is, a multiple of par */
             /* i64: what the version costs, and what it spares (mf_pays); steps 0: not known */
             Atom spared, steps, elems;
+            const char *never; /* why it is never taken untuned; NULL: sizes decide */
         } suff;
         /* Perfect nests, as in the paper (section 2.1): the body is the innermost function.
          * SEGMAP:     results: nest widths ++ type of each body result
@@ -405,11 +406,16 @@ typedef Prog *PassFn(Ctx *cx, const Prog *in);
 
 /* --- build.c: the only allocator of nodes --------------------------------------------------- */
 
+/* What scalar operations cost, roughly in additions. Up to a division, computing again is cheaper
+ * than going through memory. */
+enum { PRIM_COST_ONE = 1, PRIM_COST_DIVISION = 4, PRIM_COST_ROOT = 5, PRIM_COST_FUNCTION = 16 };
+
 typedef struct {
     const char *text;
     int arity;
     char operands; /* 'I' 'F' 'N' 'B' 'A' 'S' 'W' */
     char result;   /* 'S' same, 'B' bool, 'I' i32, 'R' recast */
+    int cost;
 } PrimInfo;
 extern const PrimInfo prim_info[N_PRIM_OPS];
 typedef struct {

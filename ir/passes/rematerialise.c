@@ -73,29 +73,6 @@ static void again_stms(Again *A, Bld *bl, const Body *b);
 
 /* --- What need not be made -------------------------------------------------------------------- */
 
-/* Roughly in additions. */
-static int work_of_op(const Exp *e)
-{
-    enum { ONE = 1, DIVISION = 4, FUNCTION = 16 };
-    switch ((int)e->prim.op) {
-    case OP_DIV:
-    case OP_MOD:
-    case OP_QUOT:
-    case OP_REM:
-    case OP_SQRT:
-    case OP_RSQRT: return DIVISION;
-    case OP_POW: return FUNCTION;
-    case OP_FLOOR:
-    case OP_CEIL:
-    case OP_ROUND:
-    case OP_TRUNC:
-    case OP_ISNAN:
-    case OP_ISINF:
-    case OP_TO_BITS: return ONE;
-    }
-    return prim_info[e->prim.op].operands == 'F' ? FUNCTION : ONE;
-}
-
 typedef struct {
     bool ok;
     int work, loads;
@@ -111,7 +88,7 @@ static void cost_of(Cost *c, const Stm *s)
     for (int k = 0; k < s->pat.n; k++)
         scalar = scalar && s->pat.at[k]->type.rank == 0;
     if (e->kind == E_PRIM) {
-        c->work += work_of_op(e);
+        c->work += prim_info[e->prim.op].cost;
     } else if (e->kind == E_CONV) {
         c->work++;
     } else if (e->kind == E_INDEX) {

@@ -55,10 +55,8 @@ GroupTime group_time_step(Ctx *cx)
 
 GroupTime group_time_prim(Ctx *cx, const Exp *e)
 {
-    PrimOp op = e->prim.op;
     bool by_const = e->prim.args.n == 2 && !e->prim.args.at[1].var && prim_is_int(e->prim.type);
-    bool is_long =
-        (op >= OP_DIV && op <= OP_POW && !by_const) || (op >= OP_SQRT && op <= OP_LGAMMA);
+    bool is_long = prim_info[e->prim.op].cost > PRIM_COST_ONE && !by_const;
     return is_long ? constant(cx, LONG_WAIT, LONG_BUSY) : group_time_step(cx);
 }
 
