@@ -11,7 +11,7 @@
 #include "command/html.h"
 #include "command/output.h"
 #include "command/source.h"
-#include "common/policy.h"
+#include "common/cost.h"
 #include "common/spell.h"
 #include "docgen/docgen.h"
 #include "emit/emit.h"

@@ -642,25 +642,4 @@ MF_FN mf_f64 mf_from_bits_u64(mf_u64 x)
 #endif
 #endif
 
-#ifndef __OPENCL_VERSION__
-#include "common/policy.h"
-/* What the parallelism of a version counts in a comparison with its threshold, when there is `work`
- * in all. If it fills a device it counts in full. Below, what is not exploited is time: each
- * work-item makes work / par steps, of which RT_LAUNCH_STEPS take about as long as the launches
- * that the next version has more. 0 < par: at least 1, at most par. */
-MF_FN mf_i64 mf_par_in_effect(mf_i64 par, mf_i64 work)
-{
-    if (par <= 0 || par >= RT_FULL_DEVICE || work <= par)
-        return par;
-    mf_i64 in_effect = par * RT_LAUNCH_STEPS / (RT_LAUNCH_STEPS - 1 + work / par);
-    return in_effect > 1 ? in_effect : 1;
-}
-/* Does a version in one launch pay, whose work-items make `steps`, by the side of one that spreads
- * the `elems` over the whole device but takes `spared` launches more? */
-MF_FN mf_bool mf_pays(mf_i64 spared, mf_i64 steps, mf_i64 elems)
-{
-    return steps <= elems / RT_FULL_DEVICE + spared * RT_LAUNCH_STEPS;
-}
-#endif
-
 #endif

@@ -49,7 +49,7 @@ static void emit_tuning_params(Emit *em)
     for (int i = 0; i < em->p->user_params.n; i++)
         out_printf(o, "    {%s, \"user\", 0},\n", c_string(em->cx, em->p->user_params.at[i]));
     for (int i = 0; i < em->p->choices.n; i++)
-        out_printf(o, "    {%s, \"choice(%s)\", 0},\n",
+        out_printf(o, "    {%s, \"choice(%s)\", 100},\n",
                    c_string(em->cx, em->p->choices.at[i]->name), em->p->choices.at[i]->kind);
     out_puts(o, "};\n\n");
 }

@@ -340,10 +340,12 @@ static void emit_suff(Fn *f, const HostOp *op)
     const Exp *e = op->suff;
     emit_assign(f, op->var);
     f->uses_ctx = true;
-    bool weighed = !atom_is_int(e->suff.steps, 0);
+    bool weighed = e->suff.never || !atom_is_int(e->suff.steps, 0);
     out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? "rt_suff_or_pays" : "rt_suff",
                param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work));
-    if (weighed)
+    if (e->suff.never)
+        out_printf(f->o, ", %s, false", atom_c(e->suff.spared));
+    else if (weighed)
         out_printf(f->o, ", %s, mf_pays(%s, %s, %s)", atom_c(e->suff.spared),
                    atom_c(e->suff.spared), atom_c(e->suff.steps), atom_c(e->suff.elems));
     out_puts(f->o, ");\n");
@@ -373,7 +375,7 @@ static const char *positive_c(Fn *f, const Sx *x)
 
 static void emit_choose(Fn *f, const HostOp *op)
 {
-    const char *can = positive_c(f, op->sx), *pays = positive_c(f, op->sx2);
+    const char *can = positive_c(f, op->sx), *pays = size_c(f, op->sx2);
     emit_assign(f, op->var);
     f->uses_ctx = true;
     out_printf(f->o, "rt_takes(ctx, %s,\n    %s,\n    %s);\n",

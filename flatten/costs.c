@@ -1,5 +1,5 @@
 /* What versions cost, and what they spare: how an untuned program chooses (mf_pays,
- * common/scalar.h).
+ * common/cost.h).
  *
  * A version is weighed against those behind it, which flatten more: it spares launches, or passes
  * over elements, and takes steps of a work-item for that. Which kernels makers have for what the
@@ -143,10 +143,17 @@ static const Exp *only_map(const Body *b)
 }
 
 /* A version takes steps, and gains nothing by them. */
-static Cost never_pays(void)
+static Cost never_pays(const char *why)
 {
-    return (Cost){.spared = atom_i64(0), .steps = atom_i64(1), .elems = atom_i64(0)};
+    return (Cost){.spared = atom_i64(0), .steps = atom_i64(0), .elems = atom_i64(0), .never = why};
 }
+
+/* Why: what e_flat does as well, or better. */
+static const char BY_TILES[] = "without it rows are read once for many elements, in one launch";
+static const char BY_GROUPS[] = "without it groups share out the elements of a histogram";
+static const char IN_PLACE[] = "without it each element is read once, where it lies";
+static const char BY_LANES[] = "without it work-items share out the elements of a turn";
+static const char BY_ITSELF[] = "a work-item would scan a row by itself while its group waits";
 
 static bool holds_var(const Vars *vs, const Var *v)
 {
@@ -196,11 +203,11 @@ static Cost cost_of_one(const MapNest *S, const Body *b)
     for (int i = 0; i < b->stms.n; i++) {
         const Exp *e = b->stms.at[i].exp;
         if (e->kind == E_SEGMAP && only_reduces(e->seg.body))
-            return never_pays();
+            return never_pays(BY_TILES);
         if (e->kind == E_SEGRED && e->seg.nest.n == 1 && reads_again(S, b, &e->seg.nest))
-            return never_pays();
+            return never_pays(BY_TILES);
         if (e->kind == E_SEGHIST)
-            return never_pays();
+            return never_pays(BY_GROUPS);
     }
     return no_cost();
 }
@@ -231,7 +238,10 @@ static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     if (constructs < 2)
         return cost_of_one(S, b);
     if (body_any(b, scans_alone))
-        return (Cost){atom_i64(constructs - 1), atom_i64(MAX_SIZE), atom_i64(0)};
+        return (Cost){.spared = atom_i64(constructs - 1),
+                      .steps = atom_i64(0),
+                      .elems = atom_i64(0),
+                      .never = BY_ITSELF};
     nest_vars(S, c.inside);
     MapNest outer = *S;
     outer.dims.n--;
@@ -243,7 +253,9 @@ static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
             bld_binop(bl, (Loc){0}, OP_ADD, c.steps,
                       bld_binop(bl, (Loc){0}, OP_QUOT, times(bl, (Loc){0}, groups, c.products),
                                 atom_i64(RT_FULL_DEVICE)));
-    return (Cost){atom_i64(constructs - 1), c.steps, times(bl, (Loc){0}, groups, c.elems)};
+    return (Cost){.spared = atom_i64(constructs - 1),
+                  .steps = c.steps,
+                  .elems = times(bl, (Loc){0}, groups, c.elems)};
 }
 
 /* --- Versions of reductions and scans of rows, and of nothing else -------------------------- */
@@ -314,9 +326,10 @@ static const Exp *only_rows(const Flat *fl, const MapNest *S, const Body *b, IsO
 static Cost cost_of_threads(const Exp *e, int bytes)
 {
     if (exp_is(e, F_SCAN))
-        return never_pays();
-    return (Cost){atom_i64(0), e->soac.width,
-                  atom_i64((int64_t)RT_ROW_BYTES / bytes * RT_FULL_DEVICE)};
+        return never_pays(IN_PLACE);
+    return (Cost){.spared = atom_i64(0),
+                  .steps = e->soac.width,
+                  .elems = atom_i64((int64_t)RT_ROW_BYTES / bytes * RT_FULL_DEVICE)};
 }
 
 static void bound_in(VarSet *inside, const Body *b)
@@ -441,8 +454,10 @@ static Cost cost_of_chain(Flat *fl, const MapNest *S, Atom width, Bld *bl)
     Loc loc = {0};
     Atom full = bld_binop(bl, loc, OP_QUOT, par_of_nest(fl, S, bl), atom_i64(RT_FULL_DEVICE));
     Atom enough = bld_binop(bl, loc, OP_MIN, full, atom_i64(1));
-    return (Cost){atom_i64(0), width,
-                  times(bl, loc, enough, atom_i64((int64_t)RT_SHORT_ROW * RT_FULL_DEVICE))};
+    return (Cost){.spared = atom_i64(0),
+                  .steps = width,
+                  .elems =
+                      times(bl, loc, enough, atom_i64((int64_t)RT_SHORT_ROW * RT_FULL_DEVICE))};
 }
 
 /* Lanes share out a turn's reduction, so many to an element, and go through all turns in a launch;
@@ -457,8 +472,9 @@ Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     Atom width = s.red->exp->soac.width;
     if (!is_outer(fl, S, b, s.loop, width))
         width = atom_i64(1);
-    return (Cost){atom_i64(1), bld_binop(bl, loc, OP_QUOT, width, atom_i64(LANES)),
-                  times(bl, loc, par_of_nest(fl, S, bl), width)};
+    return (Cost){.spared = atom_i64(1),
+                  .steps = bld_binop(bl, loc, OP_QUOT, width, atom_i64(LANES)),
+                  .elems = times(bl, loc, par_of_nest(fl, S, bl), width)};
 }
 
 Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
@@ -475,7 +491,9 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     const Body *in = inside_maps(b);
     if (in == b)
         return cost_of_lanes(fl, S, b, bl);
-    return only_reduces(in) || sums_in_loop(fl, in) ? never_pays() : no_cost();
+    if (only_reduces(in))
+        return never_pays(BY_TILES);
+    return sums_in_loop(fl, in) ? never_pays(BY_LANES) : no_cost();
 }
 
 /* A scan of rows by a work-group each reads them once, e_flat where they are longer than a tile
@@ -485,12 +503,13 @@ static Cost cost_of_rows(const Exp *e, const MapNest *S, Bld *bl)
     enum { FEWEST = RT_FULL_DEVICE / GROUP_PAR };
     Loc loc = {0};
     if (!exp_is(e, F_SCAN))
-        return never_pays();
+        return never_pays(IN_PLACE);
     Atom rows = par_of_nest(NULL, S, bl);
     rows = times(bl, loc, rows, atom_i64(GROUP_PAR / FEWEST));
     Atom least = bld_binop(bl, loc, OP_MIN, rows, e->soac.width);
-    return (Cost){atom_i64(0), atom_i64(GROUP_PAR),
-                  times(bl, loc, least, atom_i64(RT_FULL_DEVICE))};
+    return (Cost){.spared = atom_i64(0),
+                  .steps = atom_i64(GROUP_PAR),
+                  .elems = times(bl, loc, least, atom_i64(RT_FULL_DEVICE))};
 }
 
 /* Does b consist of reductions and maps, beside scalar code? */
@@ -532,9 +551,9 @@ Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra
     if (e)
         return cost_of_rows(e, S, bl);
     if (only_folds(b) && reads_columns(fl, S, b))
-        return never_pays();
+        return never_pays(IN_PLACE);
     const Body *in = inside_maps(b);
     if (in != b && sums_in_loop(fl, in))
-        return never_pays();
+        return never_pays(BY_LANES);
     return cost_of_intra(fl, S, intra, bl);
 }

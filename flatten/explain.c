@@ -244,6 +244,21 @@ typedef struct {
     FlThresholds *list;
 } Find;
 
+/* What mf_pays weighs, or why there is nothing to weigh. */
+static const char *untuned_text(Explain *x, const Exp *e)
+{
+    if (e->suff.never)
+        return arena_printf(x->cx->perm, "never: %s", e->suff.never);
+    if (atom_is_int(e->suff.steps, 0))
+        return "";
+    const char *elems = arena_printf(x->cx->perm, "if %s <= %s / %d", ex_par_text(x, e->suff.steps),
+                                     ex_par_text(x, e->suff.elems), RT_FULL_DEVICE);
+    if (atom_is_int(e->suff.spared, 0))
+        return elems;
+    return arena_printf(x->cx->perm, "%s + %d * %s", elems, RT_LAUNCH_STEPS,
+                        ex_par_text(x, e->suff.spared));
+}
+
 static void find_thresholds(void *env, Body *b)
 {
     Find *f = env;
@@ -255,6 +270,7 @@ static void find_thresholds(void *env, Body *b)
                              e->suff.path,
                              ex_par_text(f->x, e->suff.par),
                              ex_par_text(f->x, e->suff.work),
+                             untuned_text(f->x, e),
                              e->loc};
             vec_push(f->x->cx->perm, f->list, t);
         }
@@ -390,8 +406,9 @@ static void text_thresholds(Explain *x, const Entry *en)
     out_puts(x->o, ts.n ? "thresholds:\n" : "thresholds: none\n");
     x->o->indent++;
     for (int i = 0; i < ts.n; i++)
-        out_printf(x->o, "%-28s %s of %s (%s)\n", ts.at[i].name, ts.at[i].par, ts.at[i].work,
-                   path_text(x->cx, &ts.at[i].path));
+        out_printf(x->o, "%-28s %s of %s (%s)%s%s\n", ts.at[i].name, ts.at[i].par, ts.at[i].work,
+                   path_text(x->cx, &ts.at[i].path), *ts.at[i].untuned ? ", untuned " : "",
+                   ts.at[i].untuned);
     x->o->indent--;
 }
 

@@ -112,6 +112,8 @@ static void json_thresholds(Explain *x, const Entry *en)
         out_puts(x->o, ", ");
         member(x->o, "work", t->work);
         out_puts(x->o, ", ");
+        member(x->o, "untuned", t->untuned);
+        out_puts(x->o, ", ");
         member(x->o, "loc", diag_place_str(t->loc));
         out_puts(x->o, ", \"path\": [");
         for (int k = 0; k < t->path.n; k++) {

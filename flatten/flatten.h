@@ -29,10 +29,11 @@ PassFn fl_flatten;
 typedef struct {
     const char *name; /* ENTRY.suff_outer_par_K */
     bool intra;
-    Path path;        /* enclosing comparisons, outermost first */
-    const char *par;  /* the parallelism of the version, as text over sizes: "n * p" */
-    const char *work; /* all that there is */
-    Loc loc;          /* the SOAC whose versions it separates */
+    Path path;           /* enclosing comparisons, outermost first */
+    const char *par;     /* the parallelism of the version, as text over sizes: "n * p" */
+    const char *work;    /* all that there is */
+    const char *untuned; /* when the version is taken untuned on GPUs; "": where there is enough */
+    Loc loc;             /* the SOAC whose versions it separates */
 } FlThreshold;
 typedef VEC(FlThreshold) FlThresholds;
 FlThresholds fl_thresholds(Ctx *cx, const Entry *en);

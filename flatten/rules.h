@@ -6,6 +6,7 @@
 #ifndef FLATTEN_RULES_H
 #define FLATTEN_RULES_H
 
+#include "common/cost.h"
 #include "common/policy.h"
 #include "flatten/flatten.h"
 
@@ -182,9 +183,11 @@ void log_move_last(Flat *fl, int at);
 /* --- versions.c ----------------------------------------------------------------------------- */
 
 /* What untuned programs weigh (mf_pays): the launches that a version spares, the steps that each of
- * its work-items makes, the elements of all constructs. No steps: nothing to weigh. */
+ * its work-items makes, the elements of all constructs. No steps: nothing to weigh. never: no sizes
+ * make it pay, and why; NULL: they may. */
 typedef struct {
     Atom spared, steps, elems;
+    const char *never;
 } Cost;
 /* Parallelism: what a version exploits, and all. */
 typedef struct {

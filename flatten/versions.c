@@ -74,6 +74,7 @@ static Exp *guarded(Flat *fl, const Version *v, Body *otherwise, Bld *out)
     suff->suff.spared = v->par.cost.spared;
     suff->suff.steps = v->par.cost.steps;
     suff->suff.elems = v->par.cost.elems;
+    suff->suff.never = v->par.cost.never;
     Atom test = bld_exp(out, v->intra ? "suff_intra" : "suff_outer", suff);
     return exp_if(fl->cx, v->loc, test, v->body, otherwise);
 }

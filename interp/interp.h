@@ -14,7 +14,7 @@
 #ifndef INTERP_INTERP_H
 #define INTERP_INTERP_H
 
-#include "common/policy.h"
+#include "common/cost.h"
 #include "common/values.h"
 #include "ir/ir.h"
 

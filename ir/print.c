@@ -341,7 +341,10 @@ static void print_suff(Out *o, const Exp *e)
     out_printf(o, ") %s", size_text(e->suff.par));
     if (!atom_eq(e->suff.work, e->suff.par))
         out_printf(o, " of %s", size_text(e->suff.work));
-    if (!atom_is_int(e->suff.steps, 0))
+    if (e->suff.never) {
+        out_printf(o, " spares %s never ", size_text(e->suff.spared));
+        out_quoted(o, e->suff.never);
+    } else if (!atom_is_int(e->suff.steps, 0))
         out_printf(o, " spares %s %s %s", size_text(e->suff.spared), size_text(e->suff.steps),
                    size_text(e->suff.elems));
 }

@@ -182,8 +182,10 @@ static void read_suff(Reader *r, Exp *e)
     e->suff.work = read_accept_word(r, "of") ? read_atom(r) : e->suff.par;
     bool spares = read_accept_word(r, "spares");
     e->suff.spared = spares ? read_atom(r) : atom_i64(0);
-    e->suff.steps = spares ? read_atom(r) : atom_i64(0);
-    e->suff.elems = spares ? read_atom(r) : atom_i64(0);
+    if (read_accept_word(r, "never"))
+        e->suff.never = read_expect(r, K_STR, "why")->text;
+    e->suff.steps = spares && !e->suff.never ? read_atom(r) : atom_i64(0);
+    e->suff.elems = spares && !e->suff.never ? read_atom(r) : atom_i64(0);
 }
 
 /* "<" was read. The x's are bound behind their arrays, which belong to the scope outside. */

@@ -26,6 +26,7 @@
 #define KERNELS_KERNEL_H
 
 #include "base/ptrmap.h"
+#include "cost/cost.h"
 #include "kernels/makers.h"
 #include "memory/place.h"
 #include "plan/expr.h"

@@ -69,6 +69,7 @@ static void put_suff(Key *k, const Exp *e)
     put_atom(k, e->suff.spared);
     put_atom(k, e->suff.steps);
     put_atom(k, e->suff.elems);
+    put_text(k, e->suff.never ? e->suff.never : "");
 }
 
 static void put_exps(Key *k, const KExps *xs)

@@ -75,7 +75,8 @@ typedef enum {
     H_EXP,     /* var := exp */
     H_SUFF,    /* var := suff, the comparison of a threshold */
     H_SX,      /* var := sx */
-    H_CHOOSE,  /* var := is the choice's kernel taken: it can run if sx > 0, and pays if sx2 > 0 */
+    H_CHOOSE,  /* var := is the choice's kernel taken: it can run if sx > 0, and pays if sx2 >= 100
+                */
     H_SET,     /* var := exp, once more or in one of several places */
     H_READ,    /* var := element number sx of mem (waits for the device) */
     H_WRITE,   /* element number sx of mem := exp */

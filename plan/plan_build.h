@@ -54,8 +54,9 @@ void pb_alloc_shared(PlanBuild *pb, Mem *m, const Sx *bytes,
 const Sx *pb_let(PlanBuild *pb, const char *base, const Sx *value);
 /* What follows is done if a > than, up to pb_else or pb_end. */
 void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than);
-/* ... if a kernel of this kind is taken: where it can run, can > 0, and, unless users say
- * otherwise, pays, which is pays > 0; when: that, for people. The construct is the one at work. */
+/* ... if a kernel of this kind is taken: where it can run, can > 0, and, unless users or the tuner
+ * say otherwise, pays, which is pays >= 100 (cost_percent); when: that, for people. The construct
+ * is the one at work. */
 void pb_choose(PlanBuild *pb, const char *kind, const Sx *can, const Sx *pays, const char *when);
 /* ... and a kernel that is launched in it, which belongs to the branch just opened, fits the
  * device. */

@@ -82,7 +82,9 @@ static void print_suff(Out *o, const HostOp *op)
     const Exp *e = op->suff;
     out_printf(o, "%s := suff %s %s of %s", var_c_name(op->var), e->suff.name, atom_c(e->suff.par),
                atom_c(e->suff.work));
-    if (!atom_is_int(e->suff.steps, 0))
+    if (e->suff.never)
+        out_printf(o, " spares %s never: %s", atom_c(e->suff.spared), e->suff.never);
+    else if (!atom_is_int(e->suff.steps, 0))
         out_printf(o, " spares %s %s %s", atom_c(e->suff.spared), atom_c(e->suff.steps),
                    atom_c(e->suff.elems));
 }

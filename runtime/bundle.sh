@@ -7,7 +7,7 @@
 #   bundle.sh --digest  a number of the text of a command, for the name of the library that holds it compiled
 set -eu
 root=$(dirname "$0")/..
-headers="common/policy.h common/scalars.def common/values.h common/scalar.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h
+headers="common/policy.h common/cost.h common/scalars.def common/values.h common/scalar.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h
 runtime/core/rt.h runtime/drivers/dev_driver.h runtime/core/internal.h
 runtime/values/boundary.h"
 drivers="dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c"

@@ -1,7 +1,7 @@
 #include "autotune/run/apart.h"
 #include "autotune/run/replies.h"
 #include "autotune/run/session_parts.h"
-#include "common/policy.h"
+#include "common/cost.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@ static bool is_choice(const char *cls)
     return strncmp(cls, "choice(", 7) == 0;
 }
 
-/* Is it a parameter for which nobody searches a value: the user's own, or a maker's choice? */
+/* Is it a parameter for which nobody searches a value, the user's own? */
 static bool is_users(Session *s, const char *param)
 {
-    const char *cls = ASK(s, "tuning_param_class %s", param) == TALK_OK ? s->reply.text : NULL;
-    return cls && (strcmp(cls, "user\n") == 0 || is_choice(cls));
+    return ASK(s, "tuning_param_class %s", param) == TALK_OK &&
+           strcmp(s->reply.text ? s->reply.text : "", "user\n") == 0;
 }
 
 static void send_user_params(Session *s)
@@ -116,15 +116,17 @@ static bool ask_slots(Session *s, const char *command, Slots *slots, const char 
     return st == TALK_OK;
 }
 
-/* "group_size(segmap_main_1 segred_main_2)": a size, if the program tells its value, too. */
+/* "group_size(segmap_main_1 segred_main_2)", "choice(segtile)": a size, if the program tells its
+ * value, too. */
 static void ask_size(Session *s, const char *name, char *cls)
 {
     char *kernels = strchr(cls, '(');
+    bool choice = is_choice(cls);
     if (!kernels || ASK(s, "tuning_param_value %s", name) != TALK_OK || !s->reply.text)
         return;
     *kernels++ = '\0';
     kernels[strcspn(kernels, ")")] = '\0';
-    vec_push(s->a, &s->sizes, ((Size){name, strtoll(s->reply.text, NULL, 10), kernels}));
+    vec_push(s->a, &s->sizes, ((Size){name, strtoll(s->reply.text, NULL, 10), kernels, choice}));
 }
 
 /* The thresholds and sizes that are the entry's tuning parameters. */
@@ -144,7 +146,7 @@ static bool ask_params(Session *s, const char **wrong)
         cls[strcspn(cls, "\n")] = '\0';
         if (is_choice(cls))
             vec_push(s->a, &s->choices, name);
-        else if (strncmp(cls, "threshold", 9) != 0)
+        if (strncmp(cls, "threshold", 9) != 0)
             ask_size(s, name, cls);
         else if (!forest_add(s->a, &s->forest, name, cls, RT_FULL_DEVICE, wrong))
             return false;

@@ -57,11 +57,13 @@ static inline const char *session_key(Session *s)
     return session_key_of(s, session_entry(s));
 }
 
-/* A size that kernels of the entry point depend on: work-items of groups... */
+/* A number that kernels of the entry point depend on: work-items of groups... or what one that a
+ * maker may choose must have of what it takes to pay, in percent. */
 typedef struct {
     const char *name;    /* "main.group_size" */
     int64_t def;         /* its value where nothing is set, on this device */
-    const char *kernels; /* their names, with blanks between */
+    const char *kernels; /* their names, with blanks between; of a choice, their kind */
+    bool choice;
 } Size;
 typedef VEC(Size) Sizes;
 const Sizes *session_sizes(const Session *s);
@@ -70,8 +72,8 @@ const Sizes *session_sizes(const Session *s);
 void session_set(Session *s, const int64_t *values);
 
 /* How many choices of makers the entry point has; and what is said to all of them, for all
- * following runs: 1 to take their kernels wherever these can run, another number never to, 0 to do
- * what pays. */
+ * following runs: THRESHOLD_ALWAYS to take their kernels wherever these can run, THRESHOLD_NEVER,
+ * THRESHOLD_UNSET to do what pays. */
 int session_choices(const Session *s);
 void session_choose(Session *s, int64_t value);
 

@@ -76,6 +76,8 @@ static void sizes(Arena *a, Out *o, const Tuning *t)
                               : "");
     html_table(o, heads);
     for (int i = 0; i < t->sizes->n; i++) {
+        if (!size_is_told(t, i))
+            continue;
         html_row(o);
         html_head_cell(o, short_name(t->sizes->at[i].name));
         html_number(o, threshold_text(a, t->size_values ? t->size_values[i] : 0));

@@ -59,6 +59,8 @@ void report_sizes(const Tuning *t)
            f && f->limited ? ", then time was up: --seconds" : "");
     for (int i = 0; i < t->sizes->n; i++) {
         int64_t set = t->size_values ? t->size_values[i] : 0;
+        if (!size_is_told(t, i))
+            continue;
         char value[32] = "unset";
         if (set)
             snprintf(value, sizeof value, "%lld", (long long)set);

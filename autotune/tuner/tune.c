@@ -51,6 +51,7 @@ typedef struct {
     Verdict *verdicts;       /* [dataset] */
     const int64_t *sizes;    /* values that are set; NULL: none */
     SizesFound *sizes_found; /* NULL: they are left alone */
+    bool *close;             /* [size] SizeTuner */
     const SearchPlan *plan;
     const char *device;
     const char **said; /* [dataset] why the last version failed, as shown */
@@ -81,6 +82,7 @@ static Tuner tuner_new(Arena *a, Session *s, Datasets *ds, const SearchPlan *pla
     t.said = NEWN(a, const char *, ds->n);
     t.trials = NEWN(a, Trials, ds->n);
     t.verdicts = NEWN(a, Verdict, ds->n);
+    t.close = NEWN(a, bool, session_sizes(s)->n);
     for (int d = 0; d < ds->n; d++)
         t.best[d] = INFINITY;
     return t;
@@ -98,6 +100,18 @@ static void note_compared(Tuner *t, const Measurement *m, Compareds *out)
         if (!known)
             vec_push(t->a, out, c);
     }
+}
+
+/* Which choices of makers a search from their defaults on would turn: it doubles or halves. */
+static void note_close(Tuner *t, const Measurement *m)
+{
+    const Sizes *sizes = session_sizes(t->s);
+    for (int i = 0; i < sizes->n; i++)
+        for (int k = 0; k < m->log.n && sizes->at[i].choice && !t->close[i]; k++) {
+            const LogLine *l = &m->log.at[k];
+            t->close[i] = strcmp(l->name, sizes->at[i].name) == 0 &&
+                          l->par >= sizes->at[i].def / 2 && l->par < 2 * sizes->at[i].def;
+        }
 }
 
 static void progress(Tuner *t, int d, const char *trying)
@@ -159,6 +173,7 @@ static bool run_version(void *env, int d, const int64_t *settings, double rival,
     trial_note(t->a, &t->trials[d], t->f, settings, &m);
     *out = (Sample){.seconds = m.median, .noise = m.noise, .cut = m.cut, .partial = m.partial};
     note_compared(t, &m, &out->compared);
+    note_close(t, &m);
     for (int i = 0; i < m.parts.n; i++) {
         const TimedPart *p = &m.parts.at[i];
         int node = forest_find(t->f, p->name);
@@ -478,7 +493,11 @@ static int say_plan(const Tuner *t, const ToolOptions *o, const SearchPlan *plan
     if (sizes->n && !o->only_thresholds)
         printf("then sizes, with the best thresholds: at most %d runs\n", sizes_tests(t->ds->n));
     for (int i = 0; i < sizes->n && !o->only_thresholds; i++)
-        printf("  %s, by default %lld\n", sizes->at[i].name, (long long)sizes->at[i].def);
+        if (!sizes->at[i].choice)
+            printf("  %s, by default %lld\n", sizes->at[i].name, (long long)sizes->at[i].def);
+    if (session_choices(t->s) && !o->only_thresholds)
+        printf("  those of %d choices of kernels that are close on some data set\n",
+               session_choices(t->s));
     for (int d = 0; d < t->ds->n; d++)
         printf("  %s%s\n", t->ds->at[d].name,
                t->ds->at[d].out.name ? "" : ": versions are compared with one another");
@@ -586,6 +605,7 @@ static bool search_sizes(Tuner *t, const ToolOptions *o, const SearchResult *r)
                    .m = t->m,
                    .ds = t->ds,
                    .sizes = session_sizes(t->s),
+                   .close = t->close,
                    .found = r,
                    .shown = &t->shown,
                    .start = t->start,

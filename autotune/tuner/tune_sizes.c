@@ -75,12 +75,25 @@ static bool run_pair(void *env, int d, const int64_t *const values[2], Sample ou
     return take(t, d, values[0], &m[0], &out[0]) && take(t, d, values[1], &m[1], &out[1]);
 }
 
-/* The defaults of those sizes that kernels depend on which matter on some data set; 0 of the
- * others. */
+/* The defaults of choices that are close. */
+static int64_t *defaults_of_choices(SizeTuner *t, int *n_others)
+{
+    int n = t->sizes->n;
+    int64_t *defaults = NEWN(t->a, int64_t, n);
+    *n_others = n;
+    for (int i = 0; i < n; i++)
+        if (t->sizes->at[i].choice) {
+            defaults[i] = t->close[i] ? t->sizes->at[i].def : 0;
+            (*n_others)--;
+        }
+    return defaults;
+}
+
+/* ... and of those sizes that kernels depend on which matter on some data set; 0 of the others. */
 static int64_t *defaults_that_matter(SizeTuner *t)
 {
-    int n = t->sizes->n, left = n;
-    int64_t *defaults = NEWN(t->a, int64_t, n), *shares = NEWN(t->a, int64_t, n);
+    int n = t->sizes->n, left;
+    int64_t *defaults = defaults_of_choices(t, &left), *shares = NEWN(t->a, int64_t, n);
     for (int d = 0; d < t->ds->n && left && !server_interrupted(); d++) {
         if (isinf(t->found->datasets[d].best))
             continue;
@@ -89,7 +102,7 @@ static int64_t *defaults_that_matter(SizeTuner *t)
                                        INFINITY, t->clock() - t->start});
         bool told = meter_shares(t->m, d, t->found->settings, shares);
         for (int i = 0; i < n; i++)
-            if (!defaults[i] && (!told || shares[i] > MATTERS)) {
+            if (!defaults[i] && !t->sizes->at[i].choice && (!told || shares[i] > MATTERS)) {
                 defaults[i] = t->sizes->at[i].def;
                 left--;
             }

@@ -67,9 +67,16 @@ typedef struct {
         seconds; /* of the tuning, and how long it may take (0: not told), by this clock */
     double (*clock)(void);
     int runs;
-    const char *gone; /* set if the program does not start any more: why */
+    const char *gone;  /* set if the program does not start any more: why */
+    const bool *close; /* [size] a choice that a bar of twice or half of it would turn somewhere */
 } SizeTuner;
 
+/* Do reports for people tell of size i? Of most choices of kernels there is nothing to tell. */
+static inline bool size_is_told(const Tuning *t, int i)
+{
+    bool tried = t->sizes_found && t->sizes_found->tried[i];
+    return !t->sizes->at[i].choice || tried || (t->size_values && t->size_values[i]);
+}
 /* Searches for sizes, with the thresholds found: sizes_search on the program. */
 SizesFound tune_sizes(SizeTuner *t);
 /* How many measurements that may make. */

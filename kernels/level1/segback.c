@@ -464,7 +464,7 @@ static bool back_begin(PlanBuild *pb, const Stm *s, const Segments *sg, const Ar
         return false;
     }
     Kernel *kernel = kg_finish(kg);
-    pb_choose(pb, "segscan_back", sx_op(cx, SX_MIN, fits, few), one,
+    pb_choose(pb, "segscan_back", sx_op(cx, SX_MIN, fits, few), cost_always(cx),
               "always: it reads its elements once");
     pb_if_fits(pb, (Fit){kernel, kg->group_size, kg_local_bytes(kg)});
     pb_alloc_shared(pb, board, board_bytes(cx, tiles), ALLOC_BOARD);

@@ -414,12 +414,12 @@ static const Sx *height_of(const Block *t)
     return sx_op(cx, SX_MAX, reg, sx_op(cx, SX_MIN, rows, sx_const(cx, MOST_ROWS)));
 }
 
-/* Not 0 for some elements at least. */
+/* For some elements at least. */
 static const Sx *worth_it(const Block *t)
 {
     Ctx *cx = t->kg->cx;
     const Sx *elems = nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth);
-    return sx_op(cx, SX_DIV, elems, sx_const(cx, LEAST_ELEMENTS));
+    return cost_percent(cx, elems, sx_const(cx, LEAST_ELEMENTS));
 }
 
 static const Sx *groups_of(const Block *t)

@@ -447,7 +447,7 @@ static void seghist_parts(PlanBuild *pb, SegHist *sh)
     const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
                            sx_const(cx, (int64_t)LOCAL_SHARE * bytes)); /* bins */
     const Sx *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
-    const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->sg.width, n_bins));
+    const Sx *full = cost_percent(cx, sh->sg.width, n_bins);
     pb_choose(pb, "seghist_local", fits, full, "there are as many elements as bins");
     const Sx *group_size = pb_let(pb, "size", sx_team_size(cx));
     const Sx *copies =
@@ -463,7 +463,8 @@ static void seghist_parts(PlanBuild *pb, SegHist *sh)
     SegHist apart = *sh;
     plan_turns(&apart, true);
     const Sx *several = sx_sub(cx, sx_mul(cx, sx_single(cx), apart.sg.chunks), one);
-    pb_choose(pb, "seghist_turns", several, one, "always: no two work-items meet in a bin");
+    pb_choose(pb, "seghist_turns", several, cost_always(cx),
+              "always: no two work-items meet in a bin");
     seghist_turns(pb, &apart, true);
     pb_else(pb);
     global_kernel(sh);

@@ -376,13 +376,6 @@ static const Sx *whole_shares(Ctx *cx, const Lanes *l)
     return sx_op(cx, SX_DIV, sx_atom(cx, sums_inner(&l->r)->width), sx_const(cx, l->each.n));
 }
 
-/* More than 0 if there is not too much room for lanes with several elements. */
-static const Sx *little_room(Ctx *cx, const Sx *room)
-{
-    const Sx *more = sx_const(cx, ROOM + 1);
-    return sx_sub(cx, more, sx_op(cx, SX_MIN, room, more));
-}
-
 /* Opens the branch, for lanes with l->each.n elements. */
 static void lanes_branch(PlanBuild *pb, Lanes *l, const ArrLoc *outs)
 {
@@ -394,11 +387,11 @@ static void lanes_branch(PlanBuild *pb, Lanes *l, const ArrLoc *outs)
     const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
     if (l->each.n == 1)
         pb_choose(pb, "seglanes", has_elements(cx, l, team),
-                  sx_sub(cx, l->n_lanes, sx_const(cx, 1)),
+                  cost_percent(cx, l->n_lanes, sx_const(cx, 2)),
                   "the device has room for several work-items to an element");
     else
         pb_choose(pb, "seglanes", sx_op(cx, SX_MIN, whole_shares(cx, l), team),
-                  little_room(cx, room),
+                  cost_percent_most(cx, sx_const(cx, ROOM), room),
                   "not much more of the device would be idle than with one element to a work-item");
     pb_if_fits(pb, (Fit){k, kg->group_size, kg_local_bytes(kg)});
     const Sx *per_group = sx_op(cx, SX_DIV, sx_const(cx, GROUP), l->n_lanes);

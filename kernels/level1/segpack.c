@@ -410,15 +410,16 @@ static bool pack_begin(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     const Sx *n_segs = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n - 1);
     const Sx *w = sx_atom(cx, nest_width(&e->seg.nest)), *one = sx_const(cx, 1);
     const Sx *per = pb_let(pb, "per_group", per_group(cx, e, each));
-    const Sx *can = sx_op(cx, SX_MIN, per, sx_sub(cx, w, one)), *pays = one;
+    const Sx *can = sx_op(cx, SX_MIN, per, sx_sub(cx, w, one));
+    const Sx *pays = cost_always(cx);
     if (!scan) {
         /* a tile for each compute unit at least; smaller ones are shared out better */
         const Sx *fill = sx_mul(cx, sx_op(cx, SX_MAX, per, one), sx_size(cx, SIZE_COMPUTE_UNITS));
-        pays = sx_op(cx, SX_DIV, n_segs, fill);
+        pays = cost_percent(cx, n_segs, fill);
     }
     if (scan || op_is_comm(e)) {
         const Sx *most = sx_const(cx, WOVEN - 1);
-        pays = sx_op(cx, SX_MIN, pays, sx_op(cx, SX_DIV, most, sx_op(cx, SX_MAX, w, one)));
+        pays = cost_both(cx, pays, cost_percent_most(cx, most, w));
     }
     pb_choose(pb, "segpack", can, pays,
               "segments are short, and there are tiles of them for each compute unit");
@@ -450,7 +451,7 @@ static void across_if_wide(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     Ctx *cx = pb->cx;
     const Sx *beside = sx_atom(cx, nest->at[nest->n - 2].width);
     pb_choose(pb, "segred_across", sx_const(cx, 1),
-              sx_sub(cx, beside, sx_const(cx, RT_USUAL_WARP - 1)),
+              cost_percent(cx, beside, sx_const(cx, RT_USUAL_WARP)),
               "a warp of segments lies beside each other");
     segred_across(pb, s, outs);
     pb_else(pb);

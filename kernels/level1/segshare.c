@@ -157,7 +157,7 @@ static void whole_branch(Shared sh, const ArrLoc *outs)
     Kernel *k = share_kernel(&sh, outs);
     const Sx *blocks = blocks_in_all(t);
     open_branch(pb, t, k, sx_const(pb->cx, 1),
-                sx_op(pb->cx, SX_DIV, blocks, groups_of(pb->cx, WHOLE_GROUPS)));
+                cost_percent(pb->cx, blocks, groups_of(pb->cx, WHOLE_GROUPS)));
     kg_launch(t->kg, k, nest_groups(t->kg, blocks, sx_const(pb->cx, 1)));
     pb_else(pb);
 }
@@ -174,7 +174,7 @@ static void cut_branch(Shared sh, const ArrLoc *outs)
     Pieces p = sums_cut(pb, t->r, want, TOGETHER);
     sh.pieces = &p;
     Kernel *k = share_kernel(&sh, outs);
-    const Sx *fill = sx_op(cx, SX_DIV, sx_mul(cx, blocks, want), groups_of(cx, LEAST_GROUPS));
+    const Sx *fill = cost_percent(cx, sx_mul(cx, blocks, want), groups_of(cx, LEAST_GROUPS));
     open_branch(pb, t, k, sx_sub(cx, want, one), fill);
     sums_alloc(pb, t->r, &p);
     kg_launch(t->kg, k, nest_groups(t->kg, sx_mul(cx, blocks, p.pieces), one));

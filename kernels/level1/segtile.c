@@ -572,7 +572,7 @@ static const Sx *pieces_wanted(const Tiles *t)
     return sx_op(cx, SX_MAX, want, one);
 }
 
-/* Not 0 if there are elements for that share of the blocks. */
+/* Are there elements for that share of the blocks (cost_percent)? */
 static const Sx *full_blocks(const Tiles *t)
 {
     Ctx *cx = t->kg->cx;
@@ -582,24 +582,24 @@ static const Sx *full_blocks(const Tiles *t)
         n = sx_mul(cx, n, sx_atom(cx, t->s.dim[d]->width));
         room = sx_mul(cx, room, sx_mul(cx, blocks_along(t, d), block));
     }
-    return sx_op(cx, SX_DIV, n, sx_op(cx, SX_MAX, room, sx_const(cx, 1)));
+    return cost_percent(cx, n, room);
 }
 
-/* Not 0 if pieces of all blocks keep the device busy, and these are not mostly empty. */
+/* Do pieces of all blocks keep the device busy, and are these not mostly empty? */
 static const Sx *worth_blocks(const Tiles *t, const Sx *want)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *one = sx_const(cx, 1), *percent = sx_const(cx, 100);
+    const Sx *percent = sx_const(cx, 100);
     const Sx *fill = sx_mul(cx, sx_size(cx, SIZE_TILE_GROUPS), sx_const(cx, t->shape.fill));
     const Sx *n = sx_mul(cx, sx_mul(cx, blocks_in_all(t), want), percent);
-    const Sx *worth = sx_op(cx, SX_DIV, n, sx_op(cx, SX_MAX, fill, one));
+    const Sx *worth = cost_percent(cx, n, fill);
     const Sx *rows = sx_atom(cx, t->s.dim[ROWS]->width), *cols = sx_atom(cx, t->s.dim[COLS]->width);
     const Sx *few = sx_op(cx, SX_MIN, rows, cols), *many = sx_op(cx, SX_MAX, rows, cols);
     const Sx *side = slices_of(&t->shape) > 1 ? many : few;
     if (t->shape.full)
-        worth = sx_op(cx, SX_MIN, worth, full_blocks(t));
-    worth = sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, side, sx_const(cx, t->shape.least)));
-    return sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, few, sx_const(cx, SHARED)));
+        worth = cost_both(cx, worth, full_blocks(t));
+    worth = cost_both(cx, worth, cost_percent(cx, side, sx_const(cx, t->shape.least)));
+    return cost_both(cx, worth, cost_percent(cx, few, sx_const(cx, SHARED)));
 }
 
 static Tiles tiles_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Shape *shape)

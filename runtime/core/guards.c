@@ -51,14 +51,15 @@ RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t
     return rt_compare(ctx, param, par, threshold);
 }
 
-RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, bool pays)
+RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, int64_t pays)
 {
-    int64_t said = ctx->user_params[param];
-    bool taken = can && (said ? said == 1 : pays);
-    rt_log(ctx, "Choice %s: %s.", ctx->prog->params[param].name,
-           !can    ? "no, it cannot run here"
-           : said  ? (taken ? "yes, as is said" : "no, as is said")
-           : taken ? "yes, it pays"
-                   : "no, it does not pay");
-    return taken;
+    const char *name = ctx->prog->params[param].name;
+    if (!can) {
+        rt_log(ctx, "Choice %s: no, it cannot run here.", name);
+        return false;
+    }
+    int64_t percent = pays > 1 ? pays : 1, bar = rt_param(ctx, param);
+    rt_log(ctx, "Choice %s: %s (%" PRId64 " of %" PRId64 " %%).", name,
+           bar <= percent ? "yes, it pays" : "no, it does not pay", percent, bar);
+    return rt_compare(ctx, param, percent, bar);
 }

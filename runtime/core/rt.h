@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/cost.h"
 #include "common/facts.def"
 #include "common/policy.h"
 #include "common/values.h"
@@ -266,9 +267,11 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value);
  * `work` in all (mf_par_in_effect)? Logs "Compared NAME <= PAR: true." under -L, and is listed in
  * the server's report of the call. */
 RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work);
-/* Is a maker's kernel taken: can it run here, and does it pay? A user's 1 takes it wherever it can
- * run, another number never. Logs why under -L. */
-RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, bool pays);
+/* Is a maker's kernel taken: can it run here, and does it pay? pays: what there is of what it takes
+ * to pay, in percent, which is compared with the parameter: 100, unless users or the tuner set
+ * another one; 1 takes the kernel wherever it can run. Logs why under -L, and is listed in the
+ * server's report of the call. */
+RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, int64_t pays);
 /* The same, but where launches are weighed (RT_WEIGHS_LAUNCHES) and nobody has set this threshold
  * or the default of all, the default is one with which the version is taken if it `pays`. Where
  * they are not, one that spares none is never taken. */

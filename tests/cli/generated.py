@@ -177,8 +177,9 @@ def said_of_choices(box, value, why, kernel):
     box.minifut("compile --emit=plan hist.sf", 0, out="choose main.choice_seghist_local_0: can .*, pays ")
 
 
-table("choices", True, [("pays", None, "yes, it pays", "seghist_local"), ("always", 1, "yes, as is said", "seghist_local"),
-                        ("never", NEVER, "no, as is said", "seghist(_turns)?")], said_of_choices)
+table("choices", True, [("pays", None, r"yes, it pays \(300 of 100 %\)", "seghist_local"), ("always", 1, r"yes, it pays \(300 of 1 %\)", "seghist_local"),
+                        ("a higher bar", 301, r"no, it does not pay \(300 of 301 %\)", "seghist(_turns)?"),
+                        ("never", NEVER, rf"no, it does not pay \(300 of {NEVER} %\)", "seghist(_turns)?")], said_of_choices)
 
 
 # --- histograms whose bins are more than local memory holds ---------------------------------------------------

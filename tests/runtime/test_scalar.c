@@ -1,4 +1,5 @@
 /* The corner cases of scalar.h, under UBSan; test_device.c compares host and device. */
+#include "common/cost.h"
 #include "common/scalar.h"
 
 #include <stdio.h>

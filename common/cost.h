@@ -1,0 +1,46 @@
+/* The part of the cost model (cost/) on which compiler, interpreter and programs agree: numbers
+ * that say what counts as much on a device of today, and by them the time that work takes, in steps
+ * of a work-item. What was measured for them: bench/results/decisions.md. */
+#ifndef COMMON_COST_H
+#define COMMON_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Work-items that fill a device: the thresholds of untuned programs. */
+#define RT_FULL_DEVICE 32768
+/* Steps of a work-item that take as long as a launch. */
+#define RT_LAUNCH_STEPS 64
+/* Bytes that a thread loads at once: of so long rows each can be read by a thread of its own. */
+#define RT_ROW_BYTES 16
+/* Elements of rows up to which threads do well that keep several of them in global memory. */
+#define RT_SHORT_ROW 12
+
+/* The time of so many launches, in which each work-item makes `steps`, one after the other, and the
+ * whole device together goes over `elems`. */
+static inline __attribute__((unused)) int64_t mf_time(int64_t launches, int64_t steps,
+                                                      int64_t elems)
+{
+    return launches * RT_LAUNCH_STEPS + steps + elems / RT_FULL_DEVICE;
+}
+
+/* Does a version in one launch pay, whose work-items make `steps`, by the side of one that spreads
+ * the `elems` over the whole device but takes `spared` launches more? */
+static inline __attribute__((unused)) bool mf_pays(int64_t spared, int64_t steps, int64_t elems)
+{
+    return mf_time(0, steps, 0) <= mf_time(spared, 0, elems);
+}
+
+/* What the parallelism of a version counts in a comparison with its threshold, when there is `work`
+ * in all. If it fills a device it counts in full. Below, what is not exploited is time: each
+ * work-item makes work / par steps, of which RT_LAUNCH_STEPS take about as long as the launches
+ * that the next version has more. 0 < par: at least 1, at most par. */
+static inline __attribute__((unused)) int64_t mf_par_in_effect(int64_t par, int64_t work)
+{
+    if (par <= 0 || par >= RT_FULL_DEVICE || work <= par)
+        return par;
+    int64_t in_effect = par * RT_LAUNCH_STEPS / mf_time(1, work / par - 1, 0);
+    return in_effect > 1 ? in_effect : 1;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* What things cost: how the compiler weighs one way of doing something against another, and how
+ * programs do that when they know the sizes and the device. What is done is counted by those who do
+ * it (rules, makers, passes); what that counts, and who wins, is said here and nowhere else.
+ *
+ *   pays.c   what a kernel needs to pay */
+#ifndef COST_COST_H
+#define COST_COST_H
+
+#include "common/cost.h"
+#include "size/size.h"
+
+/* --- pays.c ----------------------------------------------------------------------------------- */
+
+/* A maker that knows several kernels for a construct says of each what it takes to pay, as a
+ * percentage: 100 and more, it does. So a program can tell by how much, and users and the tuner may
+ * move the bar (rt_takes). Several conditions: the least percentage. */
+
+/* What there is of what it takes: 250 for five where two are needed. */
+const Sx *cost_percent(Ctx *cx, const Sx *have, const Sx *need);
+/* No more than so many: 50 for ten where five are bearable. */
+const Sx *cost_percent_most(Ctx *cx, const Sx *most, const Sx *n);
+const Sx *cost_both(Ctx *cx, const Sx *percent, const Sx *and);
+/* It pays on all inputs: there is nothing to tune. */
+const Sx *cost_always(Ctx *cx);
+
+#endif
