@@ -76,7 +76,10 @@ typedef struct {
     int blanks; /* empty lines above */
 } Comment;
 
-typedef struct {
+struct Layout;
+typedef void (*Shape)(struct Layout *l, const CNode *n, int group);
+
+typedef struct Layout {
     Arena *a;
     const char *text; /* of the file; positions are offsets from base */
     uint32_t base;
@@ -90,6 +93,9 @@ typedef struct {
                                token before? */
     VEC(Group) groups;
     VEC(Call) calls;
+    /* By kind of node: parts of any shape are nodes of any kind (walk). NULL: as its parts. */
+    const Shape *shapes;
+    int n_shapes;
     int outer, behind; /* while shapes are found: those of the call that may come next */
     /* Found by breaks.c. */
     int *column, *indent; /* of each token; of its line */
@@ -117,14 +123,9 @@ static inline int comments_before(const Layout *l, int token)
 /* Fills in comments, blanks and newlines. */
 void layout_comments(Layout *l);
 
-/* --- shape.c --- */
+/* --- shape.c: expressions, types, patterns; the table of all shapes --- */
 /* Fills in gaps and groups. */
 void layout_shape(Layout *l);
-/* Of a node inside the group; of its parts from that one on. */
-void walk(Layout *l, const CNode *n, int group);
-void walk_kids(Layout *l, const CNode *n, int from, int group);
-/* Of a node that is brackets and what stands in them, perhaps behind something. */
-void walk_atom(Layout *l, const CNode *n, int group);
 
 /* --- shape_decl.c: definitions, modules --- */
 /* Parts from `name` on: head = right-hand side. What a definition is in several lines begins one,
@@ -137,7 +138,19 @@ void walk_mod_apply(Layout *l, const CNode *n, int group);
 void walk_mod_term(Layout *l, const CNode *n, int group); /* a module's atom, too */
 void walk_spec(Layout *l, const CNode *n, int group);
 
+/* --- shape_brackets.c --- */
+/* Parts open to close, brackets and indices or sizes in them: sums of two are written without
+ * spaces. */
+void walk_index(Layout *l, const CNode *n, int open, int close, int around);
+/* i:j:s, with spaces around the colons if an operand has some. */
+void walk_slice(Layout *l, const CNode *n, int group);
+/* Of a node that is brackets and what stands in them, perhaps behind something. */
+void walk_atom(Layout *l, const CNode *n, int group);
+
 /* --- shape_parts.c: what the shapes are made of --- */
+/* Gives a node inside the group its shape, that of its kind; parts of a node from that one on. */
+void walk(Layout *l, const CNode *n, int group);
+void walk_kids(Layout *l, const CNode *n, int from, int group);
 int new_group(Layout *l, int parent, int how);
 static inline Spot at_token(int token, int plus)
 {

@@ -1,109 +1,9 @@
 /* The shape of each construct: which of its gaps have a space, which may end a line, and where the
- * next one begins. A function for each kind of node; what it does not say is as default_spaces has
- * it. */
+ * next one begins. A function for each kind of node, in one table at the end; what it does not say
+ * is as default_spaces has it. */
 #include "fmt/layout.h"
 
 #include <string.h>
-
-void walk_kids(Layout *l, const CNode *n, int from, int group)
-{
-    for (int i = from; i < n->kids.n; i++)
-        walk(l, n->kids.at[i], group);
-}
-
-/* --- Brackets ------------------------------------------------------------------------------- */
-
-/* Items that one can see at a glance fill lines, others have lines of their own. */
-static int list_how(const Layout *l, const CNode *n, int open, int close)
-{
-    for (int i = open + 1; i < close; i++)
-        if (kid_kind(l, n, i) != ',' && !is_simple(l, n->kids.at[i]))
-            return EACH;
-        else if (n->kids.at[i]->last - n->kids.at[i]->first > 4)
-            return EACH;
-    return FILL;
-}
-
-/* Parts open to close: a bracket, items with commas between, a bracket. A line that ends behind the
- * first bracket makes a block of it. */
-static void walk_brackets(Layout *l, const CNode *n, int open, int close, int around)
-{
-    int opening = n->kids.at[open]->first, closing = n->kids.at[close]->first, first = opening + 1;
-    int group = new_group(l, around, list_how(l, n, open, close)),
-        ends = new_group(l, around, EACH);
-    l->group_of[opening] = l->group_of[closing] = group;
-    if (first == closing)
-        return;
-    l->groups.at[group].block = l->groups.at[ends].block = first;
-    Gap *after = may_break(l, first, KEPT, ends, at_line(opening, INDENT));
-    after->along = closing;
-    for (int i = open + 2; i < close; i++)
-        if (kid_kind(l, n, i - 1) == ',') {
-            Gap *g = may_break(l, n->kids.at[i]->first, FITS, group, at_line(opening, INDENT));
-            g->if_gap = first;
-            g->else_at = at_token(first, 0);
-            g->blanks = 1;
-        }
-    Gap *before = may_break(l, closing, KEPT, ends, at_line(opening, 0));
-    before->wanted = false; /* with the opening one only */
-    before->closing = true;
-    before->if_gap = first;
-    before->else_at = at_token(opening, 0);
-    for (int i = open + 1; i < close; i++)
-        walk(l, n->kids.at[i], group);
-}
-
-/* Indices and sizes: sums of two are written without spaces. */
-static void walk_index(Layout *l, const CNode *n, int open, int close, int around)
-{
-    walk_brackets(l, n, open, close, around);
-    for (int i = open + 1; i < close; i++) {
-        const CNode *item = n->kids.at[i];
-        for (int k = 1; is_small_sum(l, item) && k < 3; k++) {
-            l->gaps[item->kids.at[k]->first].space = false;
-            l->gaps[item->kids.at[k]->first].may = NEVER;
-        }
-    }
-}
-
-/* i:j:s, with spaces around the colons if an operand has some. */
-static void walk_slice(Layout *l, const CNode *n, int group)
-{
-    bool tight = true;
-    for (int i = 0; i < n->kids.n; i++)
-        tight &= is_simple(l, n->kids.at[i]) || is_small_sum(l, n->kids.at[i]);
-    walk_kids(l, n, 0, group);
-    for (int i = 0; i < n->kids.n; i++) {
-        if (i)
-            space(l, n->kids.at[i],
-                  !tight && (kid_kind(l, n, i) != ':' || kid_kind(l, n, i - 1) != ':'));
-        for (int k = 1; is_small_sum(l, n->kids.at[i]) && k < 3; k++) {
-            l->gaps[n->kids.at[i]->kids.at[k]->first].space = !tight;
-            l->gaps[n->kids.at[i]->kids.at[k]->first].may = NEVER;
-        }
-    }
-}
-
-void walk_atom(Layout *l, const CNode *n, int group)
-{
-    static const int opens[] = {'(', '[', '{', INDEX};
-    int last = n->kids.n - 1;
-    for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
-        if (kid_kind(l, n, 0) == opens[i]) {
-            walk_brackets(l, n, 0, last, group);
-            return;
-        }
-    walk(l, n->kids.at[0], group);
-    if (kid_kind(l, n, 1) == INDEX) {
-        walk_index(l, n, 1, last, group);
-    } else if (kid_kind(l, n, 2) == '(') {
-        space(l, n->kids.at[2], false);
-        walk(l, n->kids.at[1], group);
-        walk_brackets(l, n, 2, last, group);
-    } else {
-        walk_kids(l, n, 1, group);
-    }
-}
 
 /* --- Types ---------------------------------------------------------------------------------- */
 
@@ -537,8 +437,6 @@ static void walk_quoted(Layout *l, const CNode *n, int group)
 
 /* --- All nodes ------------------------------------------------------------------------------ */
 
-typedef void (*Shape)(Layout *l, const CNode *n, int group);
-
 static const Shape shapes[] = {
     [CN_decl] = walk_decl,
     [CN_def_rest] = walk_def_rest,
@@ -583,18 +481,6 @@ static const Shape shapes[] = {
     [CN_spec] = walk_spec,
 };
 
-void walk(Layout *l, const CNode *n, int group)
-{
-    for (int i = 1; i < n->kids.n; i++) /* after comments */
-        l->gaps[n->kids.at[i]->first].at = at_token(n->first, INDENT);
-    if (n->kind == CN_TOKEN)
-        l->group_of[n->first] = group;
-    else if ((size_t)n->kind < sizeof shapes / sizeof *shapes && shapes[n->kind])
-        shapes[n->kind](l, n, group);
-    else
-        walk_kids(l, n, 0, group);
-}
-
 static void walk_top(Layout *l, const CNode *decl)
 {
     Gap *g = may_break(l, decl->first, FITS, 0, (Spot){AT_MARGIN, 0, 0});
@@ -613,6 +499,8 @@ void layout_shape(Layout *l)
         l->gaps[i].blanks = comments_before(l, i) ? 1 : 0;
     }
     expect_call(l, NULL, NONE, NONE);
+    l->shapes = shapes;
+    l->n_shapes = (int)(sizeof shapes / sizeof *shapes);
     default_spaces(l);
     new_group(l, NONE, EACH);
     if (root && root->kind == CN_decls)

@@ -169,3 +169,23 @@ bool is_simple(const Layout *l, const CNode *n)
     return n->kind == CN_TOKEN || n->kind == CN_atom || n->kind == CN_section ||
            (minus && is_word(l, n->kids.at[1]));
 }
+
+/* --- Nodes ------------------------------------------------------------------------------------ */
+
+void walk(Layout *l, const CNode *n, int group)
+{
+    for (int i = 1; i < n->kids.n; i++) /* after comments */
+        l->gaps[n->kids.at[i]->first].at = at_token(n->first, INDENT);
+    if (n->kind == CN_TOKEN)
+        l->group_of[n->first] = group;
+    else if ((int)n->kind < l->n_shapes && l->shapes[n->kind])
+        l->shapes[n->kind](l, n, group);
+    else
+        walk_kids(l, n, 0, group);
+}
+
+void walk_kids(Layout *l, const CNode *n, int from, int group)
+{
+    for (int i = from; i < n->kids.n; i++)
+        walk(l, n->kids.at[i], group);
+}
