@@ -1,26 +1,15 @@
-/* Prints syntax trees as programs, with the types that the checker found if asked. Output is for
- * tests and for people; it parses again when types are left out. */
-#include "frontend/syntax/print.h"
+/* Prints what stands in definitions: expressions, patterns, types as written, and definitions
+ * themselves, which expressions have, too. */
+#include "frontend/syntax/print_int.h"
 
 #include "base/vec.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-typedef struct {
-    Out *o;
-    bool types;
-    bool written;  /* but those that are written, as they are */
-    Arena *a;      /* scratch for type_str */
-    PrintVar *var; /* or NULL */
-    const void *env;
-} Pr;
-
 static void pr_exp(Pr *p, const AExp *e);
 static void pr_form(Pr *p, const AExp *e);
-static void pr_te(Pr *p, const TypeExp *t);
 static void pr_param(Pr *p, const Pat *x);
-static void pr_decl(Pr *p, const Decl *d);
 
 /* Operands of applications: anything but an atom gets parentheses. */
 static void pr_atom(Pr *p, const AExp *e)
@@ -36,7 +25,7 @@ static void pr_atom(Pr *p, const AExp *e)
         out_puts(p->o, ")");
 }
 
-static bool is_operator(const char *name)
+bool name_is_operator(const char *name)
 {
     return strchr("+-*/%=!><|&^", name[0]) || (strchr(name, '.') && strpbrk(name, "+-*/%=!><|&^"));
 }
@@ -44,7 +33,7 @@ static bool is_operator(const char *name)
 static void pr_type(Pr *p, const AType *t)
 {
     if (t)
-        out_puts(p->o, type_str(p->a, t));
+        out_puts(p->o, p->type_str(p->a, t));
 }
 
 /* --- Patterns and types as written ---------------------------------------------------------- */
@@ -123,7 +112,7 @@ static void pr_te_list(Pr *p, const TypeExp *t, char open, char close)
     out_printf(p->o, "%c", close);
 }
 
-static void pr_te_atom(Pr *p, const TypeExp *t)
+void pr_te_atom(Pr *p, const TypeExp *t)
 {
     bool atom = t->kind == TE_TUPLE || t->kind == TE_RECORD || t->kind == TE_SIZE ||
                 (t->kind == TE_NAME && !t->args.n);
@@ -132,7 +121,7 @@ static void pr_te_atom(Pr *p, const TypeExp *t)
     out_puts(p->o, atom ? "" : ")");
 }
 
-static void pr_te(Pr *p, const TypeExp *t)
+void pr_te(Pr *p, const TypeExp *t)
 {
     switch (t->kind) {
     case TE_NAME:
@@ -218,7 +207,7 @@ static void pr_app(Pr *p, const AExp *e)
         out_puts(p->o, fn->var.name + 7);
         pr_atom(p, args->at[0]);
     } else if (e->app.infix && fn->kind == AE_VAR && args->n <= 2) {
-        const char *q = is_operator(fn->var.name) ? "" : "`";
+        const char *q = name_is_operator(fn->var.name) ? "" : "`";
         pr_atom(p, args->at[0]);
         out_printf(p->o, " %s%s%s", q, fn->var.name, q);
         if (args->n == 2) {
@@ -323,8 +312,6 @@ static void pr_loop(Pr *p, const AExp *e)
     p->o->indent--;
 }
 
-static void pr_def(Pr *p, const Def *d);
-
 static void pr_binders(Pr *p, const AExp *e)
 {
     if (e->kind == AE_LETFUN) {
@@ -405,7 +392,7 @@ static void pr_form(Pr *p, const AExp *e)
     case AE_VAR:
         if (p->var && p->var(p->env, o, e->var.bind))
             return;
-        out_printf(o, is_operator(e->var.name) ? "(%s)" : "%s", e->var.name);
+        out_printf(o, name_is_operator(e->var.name) ? "(%s)" : "%s", e->var.name);
         return;
     case AE_TUPLE: pr_seq(p, e, "(", ")"); return;
     case AE_RECORD: pr_seq(p, e, "{", "}"); return;
@@ -414,7 +401,7 @@ static void pr_form(Pr *p, const AExp *e)
     case AE_RANGE: pr_range(p, e); return;
     case AE_APP: pr_app(p, e); return;
     case AE_OPSECT:
-        out_printf(o, is_operator(e->opsect.op->var.name) ? "(%s " : "(`%s` ",
+        out_printf(o, name_is_operator(e->opsect.op->var.name) ? "(%s " : "(`%s` ",
                    e->opsect.op->var.name);
         pr_atom(p, e->opsect.arg);
         out_puts(o, ")");
@@ -469,9 +456,9 @@ static void pr_form(Pr *p, const AExp *e)
     }
 }
 
-/* --- Declarations --------------------------------------------------------------------------- */
+/* --- Definitions ---------------------------------------------------------------------------- */
 
-static void pr_tparams(Pr *p, const TParams *tps)
+void pr_tparams(Pr *p, const TParams *tps)
 {
     static const char *const marks[] = {"[", "'", "'~", "'^"};
     for (int i = 0; i < tps->n; i++)
@@ -497,15 +484,10 @@ static void pr_bound(Out *o, const Bindings *tparams, bool unnamed)
     }
 }
 
-void fe_print_tparams(Out *o, const Bindings *tparams)
-{
-    pr_bound(o, tparams, false);
-}
-
-static void pr_head(Pr *p, const Def *d)
+void pr_head(Pr *p, const Def *d)
 {
     out_puts(p->o, d->entry ? "entry " : d->local ? "let " : "def ");
-    out_printf(p->o, is_operator(d->name) ? "(%s)" : "%s", d->name);
+    out_printf(p->o, name_is_operator(d->name) ? "(%s)" : "%s", d->name);
     if (p->types && d->bind) {
         pr_bound(p->o, &d->bind->tparams, !p->written);
     } else {
@@ -524,7 +506,7 @@ static void pr_head(Pr *p, const Def *d)
     }
 }
 
-static void pr_def(Pr *p, const Def *d)
+void pr_def(Pr *p, const Def *d)
 {
     pr_attrs(p, &d->attrs, "\n");
     pr_head(p, d);
@@ -534,236 +516,11 @@ static void pr_def(Pr *p, const Def *d)
     p->o->indent--;
 }
 
-static void pr_type_head(Pr *p, TParamKind lifted, const char *name, const TParams *tps)
+/* --- For others ------------------------------------------------------------------------------ */
+
+void fe_print_tparams(Out *o, const Bindings *tparams)
 {
-    static const char *const words[] = {
-        [TP_TYPE] = "type", [TP_TYPE_LIFTED_SIZE] = "type~", [TP_TYPE_LIFTED] = "type^"};
-    out_printf(p->o, "%s %s", words[lifted], name);
-    pr_tparams(p, tps);
-}
-
-static void pr_type_decl(Pr *p, const TypeDecl *d)
-{
-    pr_type_head(p, d->lifted, d->name, &d->tparams);
-    if (d->te) {
-        out_puts(p->o, " = ");
-        pr_te(p, d->te);
-    }
-}
-
-/* --- Modules -------------------------------------------------------------------------------- */
-
-static void pr_modtype(Pr *p, const ModType *t);
-
-static void pr_spec(Pr *p, const Spec *s)
-{
-    switch (s->kind) {
-    case SPEC_VAL:
-        out_printf(p->o, is_operator(s->name) ? "val (%s)" : "val %s", s->name);
-        pr_tparams(p, &s->tparams);
-        out_puts(p->o, " : ");
-        break;
-    case SPEC_TYPE:
-        pr_type_head(p, s->lifted, s->name, &s->tparams);
-        out_puts(p->o, s->te ? " = " : "");
-        break;
-    case SPEC_MODULE: out_printf(p->o, "module %s : ", s->name); break;
-    case SPEC_INCLUDE: out_puts(p->o, "include "); break;
-    }
-    if (s->te)
-        pr_te(p, s->te);
-    if (s->mtype)
-        pr_modtype(p, s->mtype);
-}
-
-static void pr_mod_param(Pr *p, const ModParam *m)
-{
-    out_puts(p->o, "(");
-    if (m->name)
-        out_printf(p->o, "%s: ", m->name);
-    pr_modtype(p, m->type);
-    out_puts(p->o, ")");
-}
-
-static void pr_modtype_part(Pr *p, const ModType *t)
-{
-    out_puts(p->o, t->kind == MT_FUN ? "(" : "");
-    pr_modtype(p, t);
-    out_puts(p->o, t->kind == MT_FUN ? ")" : "");
-}
-
-static void pr_modtype(Pr *p, const ModType *t)
-{
-    switch (t->kind) {
-    case MT_NAME: out_puts(p->o, t->name); return;
-    case MT_SPECS:
-        out_puts(p->o, "{\n");
-        p->o->indent++;
-        for (int i = 0; i < t->specs.n; i++) {
-            pr_spec(p, t->specs.at[i]);
-            out_puts(p->o, "\n");
-        }
-        p->o->indent--;
-        out_puts(p->o, "}");
-        return;
-    case MT_WITH:
-        pr_modtype_part(p, t->e);
-        out_printf(p->o, " with %s", t->name);
-        pr_tparams(p, &t->tparams);
-        out_puts(p->o, " = ");
-        pr_te_atom(p, t->te);
-        return;
-    case MT_FUN:
-        pr_mod_param(p, &t->param);
-        out_puts(p->o, " -> ");
-        pr_modtype(p, t->e);
-        return;
-    }
-}
-
-static void pr_mod(Pr *p, const ModExp *m);
-
-static void pr_mod_part(Pr *p, const ModExp *m, bool alone)
-{
-    alone |= m->kind == ME_NAME || m->kind == ME_DECLS || m->kind == ME_ASCRIBE; /* in brackets */
-    out_puts(p->o, alone ? "" : "(");
-    pr_mod(p, m);
-    out_puts(p->o, alone ? "" : ")");
-}
-
-static void pr_mod(Pr *p, const ModExp *m)
-{
-    switch (m->kind) {
-    case ME_NAME: out_puts(p->o, m->name); return;
-    case ME_DECLS:
-        out_puts(p->o, "{\n");
-        p->o->indent++;
-        for (int i = 0; i < m->decls.n; i++)
-            pr_decl(p, &m->decls.at[i]);
-        p->o->indent--;
-        out_puts(p->o, "}");
-        return;
-    case ME_ASCRIBE:
-        out_puts(p->o, "(");
-        pr_mod(p, m->e);
-        out_puts(p->o, " : ");
-        pr_modtype(p, m->type);
-        out_puts(p->o, ")");
-        return;
-    case ME_APPLY:
-        pr_mod_part(p, m->e, m->e->kind == ME_APPLY);
-        out_puts(p->o, " ");
-        pr_mod_part(p, m->arg, false);
-        return;
-    case ME_LAMBDA:
-        out_puts(p->o, "\\");
-        pr_mod_param(p, &m->param);
-        out_puts(p->o, " -> ");
-        pr_mod(p, m->e);
-        return;
-    case ME_IMPORT:
-        out_puts(p->o, "import ");
-        out_quoted(p->o, m->import->path);
-        return;
-    }
-}
-
-static void pr_decl(Pr *p, const Decl *d)
-{
-    out_puts(p->o, d->local ? "local " : "");
-    out_puts(p->o, d->open ? "open " : "");
-    switch (d->kind) {
-    case D_DEF:
-        pr_def(p, d->def);
-        out_puts(p->o, "\n\n");
-        return;
-    case D_TYPE:
-        pr_type_decl(p, d->type);
-        out_puts(p->o, "\n\n");
-        return;
-    case D_IMPORT:
-        out_puts(p->o, "import ");
-        out_quoted(p->o, d->import->path);
-        out_puts(p->o, "\n\n");
-        return;
-    case D_MODULE:
-        out_printf(p->o, "module %s = ", d->name);
-        pr_mod(p, d->mod);
-        out_puts(p->o, "\n\n");
-        return;
-    case D_MODTYPE:
-        out_printf(p->o, "module type %s = ", d->name);
-        pr_modtype(p, d->modtype);
-        out_puts(p->o, "\n\n");
-        return;
-    case D_OPEN:
-        out_puts(p->o, "open ");
-        pr_mod(p, d->mod);
-        out_puts(p->o, "\n\n");
-        return;
-    }
-}
-
-void fe_print(Out *o, const Ast *ast, bool types)
-{
-    Pr p = {.o = o, .types = types, .a = arena_new()};
-    for (int i = 0; i < ast->main->decls.n; i++)
-        pr_decl(&p, &ast->main->decls.at[i]);
-    arena_free(p.a);
-}
-
-void fe_print_head(Out *o, const Def *d)
-{
-    Pr p = {.o = o, .types = true, .a = arena_new()};
-    pr_head(&p, d);
-    arena_free(p.a);
-}
-
-void fe_print_interface(Out *o, const Def *d)
-{
-    Pr p = {.o = o, .types = true, .written = true, .a = arena_new()};
-    pr_head(&p, d);
-    arena_free(p.a);
-}
-
-void fe_print_type(Out *o, const TypeDecl *d)
-{
-    Pr p = {.o = o, .a = arena_new()};
-    pr_type_decl(&p, d);
-    arena_free(p.a);
-}
-
-void fe_print_spec(Out *o, const Spec *s)
-{
-    Pr p = {.o = o, .a = arena_new()};
-    pr_spec(&p, s);
-    arena_free(p.a);
-}
-
-void fe_print_module(Out *o, const char *name, const ModExp *m)
-{
-    Pr p = {.o = o, .a = arena_new()};
-    out_printf(o, "module %s", name);
-    for (; m->kind == ME_LAMBDA; m = m->e) {
-        out_puts(o, " ");
-        pr_mod_param(&p, &m->param);
-    }
-    if (m->kind == ME_ASCRIBE) {
-        out_puts(o, " : ");
-        pr_modtype(&p, m->type);
-    } else if (m->kind != ME_DECLS) {
-        out_puts(o, " = ");
-        pr_mod(&p, m);
-    }
-    arena_free(p.a);
-}
-
-void fe_print_modtype(Out *o, const char *head, const ModType *t)
-{
-    Pr p = {.o = o, .a = arena_new()};
-    out_puts(o, head);
-    pr_modtype(&p, t);
-    arena_free(p.a);
+    pr_bound(o, tparams, false);
 }
 
 void fe_print_argument(Out *o, const AExp *e)
