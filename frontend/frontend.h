@@ -9,6 +9,7 @@
 #define FRONTEND_FRONTEND_H
 
 #include "frontend/check/fe_check.h"
+#include "frontend/names/fe_names.h"
 #include "frontend/syntax/print.h"
 
 /* Reads and parses a file and all it imports (import_path.c; once each). NULL if the main file

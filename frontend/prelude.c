@@ -1,6 +1,6 @@
 /* The texts of prelude.sf and prelude_modules.sf inside the compiler. The Makefile makes them
  * string constants. */
-#include "frontend/check/check.h"
+#include "frontend/names/names.h"
 
 const char prelude_text[] =
 #include "frontend/prelude_text.h"

@@ -10,65 +10,12 @@
 
 #include "frontend/check/check.h"
 
-/* What was known where something was written that is looked at later. */
-typedef struct {
-    Scopes scopes;
-    File *file;
-    int horizon; /* definitions at top level from here on came later */
-    const char *path;
-} Closure;
-
-/* A type of modules and where it was written. */
-typedef struct ModSig {
-    const ModType *type;
-    Closure at;
-    bool wrong; /* errors in its declaration were reported */
-    bool large; /* it is beyond the limits, which was: it is not looked into again */
-} ModSig;
-
-struct Module {
-    Loc loc;     /* where it was made */
-    bool wrong;  /* errors in it were reported: a name that is missing may be due to them */
-    bool scalar; /* a scalar's module: its members are those of builtins.def, `of` */
-    PrimType of;
-    bool intrinsics;  /* its members are the names that are provided without a module */
-    Bindings members; /* in order; a later one hides earlier ones of its name and space */
-    /* A parametric module: what it makes of an argument. */
-    const ModExp *lambda; /* ME_LAMBDA, written at `at`; or, */
-    Closure at;
-    const ModSig *sig; /* seen as of this type (MT_FUN): */
-    Module *inner;     /* what it is; NULL: any of that type */
-    Subst known;       /* abstract types in it and in what it makes: what they stand for */
-    Subst inside;      /* abstract types of the module around, which `sig` mentions: what they
-                          stand for in `inner` */
-};
-
-static inline bool is_parametric(const Module *m)
-{
-    return m->lambda || m->sig;
-}
-
 /* --- module.c --- */
 
-Module *module_new(Ck *ck, Loc loc);
-/* The module of a scalar type. */
-Module *scalar_module(Ck *ck, PrimType s);
-/* The type of that name that every program has, or NULL. */
-Binding *scalar_type(Ck *ck, const char *name);
-/* The module by which the operators that are provided can be named where others hide them. */
-Module *intrinsics_module(Ck *ck);
-/* The member of that name, or NULL. */
-Binding *module_member(Ck *ck, Module *m, const char *name, Space space);
-/* Calls fn for each member that is not hidden, in order. */
-void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env);
 void check_module_decl(Ck *ck, Decl *d);
 void check_open(Ck *ck, Decl *d);
 /* The result of a parametric module for an argument; at: the application. */
 Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at);
-Closure closure_now(const Ck *ck);
-/* Goes to where the closure was made; the result is where it was, to go back by. */
-Closure closure_enter(Ck *ck, const Closure *c);
-
 /* --- modtype.c --- */
 
 /* The module m seen as of a type: it has what the type says and no more, its types are abstract
@@ -103,8 +50,6 @@ TypeDecl *type_refined(Ck *ck, const TypeDecl *with, TParamKind said);
 /* --- check.c --- */
 
 void check_decls(Ck *ck, Decls *ds);
-/* Where the declaration gives something of that space the name; {0, 0}: it does not. */
-Loc declared_at(const Decl *d, const char *name, Space space);
 /* The module of a file. */
 Module *file_module(Ck *ck, File *f);
 

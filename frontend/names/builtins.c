@@ -1,6 +1,6 @@
 /* The names of builtins.def as bindings, made when they are first used. Their schemes are types of
  * the language, read by its own parser. */
-#include "frontend/check/check.h"
+#include "frontend/names/names.h"
 
 #include "base/intern.h"
 #include "common/spell.h"

@@ -1,5 +1,5 @@
 /* Types under inference: making, comparing, unifying. Sizes are in size_term.c. */
-#include "frontend/check/check.h"
+#include "frontend/types/types.h"
 
 #include "base/intern.h"
 

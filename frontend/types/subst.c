@@ -1,6 +1,6 @@
 /* Types under substitution: instances of polymorphic types, results of calls, sizes that leave the
  * scope of the names they mention. */
-#include "frontend/check/check.h"
+#include "frontend/types/types.h"
 
 #include <string.h>
 

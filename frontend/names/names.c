@@ -1,6 +1,6 @@
 /* Scopes, look-up of names, also of members of modules, and messages about names that are not
  * there. */
-#include "frontend/check/module.h"
+#include "frontend/names/names.h"
 
 #include "base/intern.h"
 

@@ -1,7 +1,7 @@
 /* Sizes under inference: making, comparing, unifying. A size is a term over constants, names and
  * unknown sizes; two sizes are equal if their terms are, up to the order of + and * and arithmetic
  * on constants. */
-#include "frontend/check/check.h"
+#include "frontend/types/types.h"
 
 #include <limits.h>
 

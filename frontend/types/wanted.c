@@ -1,6 +1,6 @@
 /* Fields of records and tuples, and what is wanted of types that are not known yet: fields, and
  * constructors of sums. */
-#include "frontend/check/check.h"
+#include "frontend/types/types.h"
 
 #include "common/spell.h"
 

@@ -1,5 +1,5 @@
 /* Messages about names that are not there: what they may be meant to be. */
-#include "frontend/check/module.h"
+#include "frontend/names/names.h"
 
 #include "base/intern.h"
 #include "common/spell.h"
