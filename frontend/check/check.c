@@ -8,36 +8,6 @@
 
 #include <string.h>
 
-static const char *declares(const Decl *d, Space *space, Loc *loc)
-{
-    switch (d->kind) {
-    case D_DEF:
-    case D_MODULE:
-        *space = SPACE_TERM;
-        *loc = d->def ? d->def->loc : d->name_loc;
-        return d->def ? d->def->name : d->name;
-    case D_TYPE:
-        *space = SPACE_TYPE;
-        *loc = d->type->loc;
-        return d->type->name;
-    case D_MODTYPE:
-        *space = SPACE_SIG;
-        *loc = d->name_loc;
-        return d->name;
-    case D_IMPORT:
-    case D_OPEN: break;
-    }
-    return NULL;
-}
-
-Loc declared_at(const Decl *d, const char *name, Space space)
-{
-    Space in = space;
-    Loc at = {0, 0};
-    const char *declared = declares(d, &in, &at);
-    return declared == name && in == space ? at : (Loc){0, 0};
-}
-
 /* Where the declarations before this one of the same list have defined its name, but for `local`
  * ones; {0,0}: nowhere. */
 static Loc defined_before(Ck *ck, const char *name, Space space)

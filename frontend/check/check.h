@@ -48,8 +48,6 @@ bool check_distinct(Ck *ck, const Bindings *beside, const Pats *ps);
 void check_names_used(Ck *ck, const Bindings *sizes, const AType *pattern);
 /* Binds type and size parameters; `out` receives them. */
 void check_tparams(Ck *ck, TParams *tps, Bindings *out);
-/* Variables of the level below become parameters, which `out` receives. */
-void generalise_type(Ck *ck, AType *t, Bindings *out);
 TypeClass class_of_lifted(TParamKind k);
 
 /* --- check_exp.c, check_app.c --------------------------------------------------------------- */
@@ -58,16 +56,8 @@ AType *check_exp(Ck *ck, AExp *e);
 /* As check_exp for an expression whose type is expected to be `want`: lambdas take the types of
  * their parameters from it. Does not require it. */
 AType *check_against(Ck *ck, AExp *e, AType *want);
-/* Notes, behind a message about e, that a number in its type is what it is by default. */
-void note_default(Ck *ck, const AExp *e);
 /* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
 bool check_is(Ck *ck, AExp *e, AType *want, const char *what);
-/* The type in a message, or words for a literal that may have several; why the last unification
- * failed, in brackets, unless the types themselves show it. */
-const char *said(Ck *ck, const AType *t);
-const char *because(Ck *ck, const AType *want, const AType *have);
-/* How to get from one scalar to another, for a message; "" if there is nothing to say. */
-const char *conversion(Ck *ck, const AType *want, const AType *have);
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what);
 /* Of what has no value: warns of attributes that mean nothing, refuses those of values. */
 void check_attrs(Ck *ck, const Attrs *as);
@@ -75,11 +65,6 @@ void check_attrs(Ck *ck, const Attrs *as);
  * argument is missing. */
 AType *check_app(Ck *ck, AExp *e, const AType *want);
 AType *check_opsect(Ck *ck, AExp *e);
-/* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each
- * call. */
-AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);
-/* The same for sizes that vary with the calls of functions that were unified. */
-AType *seal_varying(Ck *ck, AType *t, Bindings *exists);
 /* Reports a size in the declared result te, of type t, that a function has made known since
  * first_uid, but not as one of `names`. */
 void check_result_visible(Ck *ck, const TypeExp *te, const AType *t, const Bindings *names,

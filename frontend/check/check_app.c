@@ -1,8 +1,6 @@
 /* Applications and operator sections. */
 #include "frontend/check/check.h"
 
-#include "base/intern.h"
-
 #include <string.h>
 
 /* A call at work: one entry for each argument. */

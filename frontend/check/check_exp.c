@@ -44,39 +44,6 @@ AType *check_exp(Ck *ck, AExp *e)
     return check_against(ck, e, NULL);
 }
 
-const char *conversion(Ck *ck, const AType *want, const AType *have)
-{
-    want = type_deref(want);
-    have = type_deref(have);
-    bool wants_float = want->kind == TY_META && want->meta.cls == TC_FLOAT;
-    if (wants_float && have->kind == TY_SCALAR && prim_is_int(have->scalar))
-        return arena_printf(ck->a, "; convert it with `f32.%s` or `f64.%s`",
-                            prim_type_text[have->scalar], prim_type_text[have->scalar]);
-    if (want->kind != TY_SCALAR || have->kind != TY_SCALAR || want->scalar == T_BOOL)
-        return "";
-    return arena_printf(ck->a, "; convert it with `%s.%s`", prim_type_text[want->scalar],
-                        prim_type_text[have->scalar]);
-}
-
-const char *said(Ck *ck, const AType *t)
-{
-    const AType *d = type_deref(t);
-    return d->kind == TY_META && d->meta.cls > TC_VALUE ? class_words(d->meta.cls)
-                                                        : arena_printf(ck->a, "`%s`", show(ck, t));
-}
-
-const char *because(Ck *ck, const AType *want, const AType *have)
-{
-    const AType *w = type_deref(want), *h = type_deref(have);
-    if (w->kind == TY_FUN && h->kind == TY_FUN && type_arity(w) != type_arity(h) &&
-        type_deref(type_result(w))->kind != TY_META)
-        return arena_printf(ck->a, " (it takes %d argument%s, not %d)", type_arity(h),
-                            type_arity(h) == 1 ? "" : "s", type_arity(w));
-    if (!ck->why || ((w->kind == TY_META || h->kind == TY_META) && !ck->why_more))
-        return "";
-    return arena_printf(ck->a, " (%s)", ck->why);
-}
-
 /* The types look alike, and only sizes without a name differ: shows where these come from. */
 static void size_error(Ck *ck, Loc loc, const char *what)
 {
@@ -85,17 +52,6 @@ static void size_error(Ck *ck, Loc loc, const char *what)
         return;
     ck_note(ck, ck->why_a, "the one size is made up here,");
     ck_note(ck, ck->why_b, "the other one here; claim that they are equal by `e :> t`");
-}
-
-void note_default(Ck *ck, const AExp *e)
-{
-    while (e->kind == AE_APP)
-        e = e->app.fn;
-    const Binding *b = e->kind == AE_VAR ? e->var.bind : NULL;
-    if (b && b->by_default && !ck->why)
-        ck_note(ck, b->loc,
-                "nothing here says of which type the numbers of `%s` are: it is `%s` by default",
-                b->name, show(ck, b->type));
 }
 
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)

@@ -6,8 +6,6 @@
  * is an array (`if c then ??? else ???`). */
 #include "frontend/check/check.h"
 
-#include "base/intern.h"
-
 /* Dimensions of the initial value's type, from outside in and left to right. */
 typedef VEC(int) Ints;
 

@@ -2,8 +2,6 @@
  * final. After: the same. */
 #include "frontend/check/check.h"
 
-#include <string.h>
-
 /* A variable that is at least 0 and less than a size: a counter, or an element of `iota n`. */
 typedef struct {
     const Binding *var;

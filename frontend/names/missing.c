@@ -200,7 +200,8 @@ static void report_member(Ck *ck, const char *name, Loc loc, Space space)
     const char *module = intern_n(name, (size_t)(dot - name)), *member = dot + 1;
     Module *outer, *m = module_path(ck, module, &known, &outer);
     if (!m && !known) { /* not even the first part is a module */
-        find_module(ck, intern_n(name, strcspn(name, ".")), loc);
+        const char *first = intern_n(name, strcspn(name, "."));
+        report_no_module(ck, first, loc, find_binding(ck, first, SPACE_TERM));
         return;
     }
     if (!m) {

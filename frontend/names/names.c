@@ -1,23 +1,10 @@
-/* Scopes, look-up of names, also of members of modules, and messages about names that are not
- * there. */
+/* Scopes, and what a name means in them, also that of a member of a module, or that it means
+ * nothing. */
 #include "frontend/names/names.h"
 
 #include "base/intern.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-
-Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc)
-{
-    Binding *b = NEW(ck->a, Binding);
-    b->kind = k;
-    b->name = name;
-    b->loc = loc;
-    b->uid = ck->n_bindings++;
-    b->cls = TC_VALUE;
-    return b;
-}
 
 /* --- Names: what the program binds at all, and its definitions by name ---------------------- */
 
@@ -61,16 +48,6 @@ static NameRow *add_name(Ck *ck, const char *name)
 
 /* --- Scopes --------------------------------------------------------------------------------- */
 
-Space space_of(const Binding *b)
-{
-    switch (b->kind) {
-    case BIND_TYPE:
-    case BIND_TYPE_PARAM: return SPACE_TYPE;
-    case BIND_MODTYPE: return SPACE_SIG;
-    default: return SPACE_TERM;
-    }
-}
-
 Scopes scopes_now(const Ck *ck)
 {
     Scopes s;
@@ -81,6 +58,21 @@ Scopes scopes_now(const Ck *ck)
 void scopes_back(Ck *ck, Scopes s)
 {
     memcpy(ck->scopes, s.at, sizeof s.at);
+}
+
+Closure closure_now(const Ck *ck)
+{
+    return (Closure){scopes_now(ck), ck->file, ck->horizon ? ck->horizon : ck->seq + 1, ck->path};
+}
+
+Closure closure_enter(Ck *ck, const Closure *c)
+{
+    Closure was = {scopes_now(ck), ck->file, ck->horizon, ck->path};
+    scopes_back(ck, c->scopes);
+    ck->file = c->file;
+    ck->horizon = c->horizon;
+    ck->path = c->path;
+    return was;
 }
 
 static const Scope *find_local(const LocalNames *t, const char *name)
@@ -255,39 +247,6 @@ Module *module_of_exp(Ck *ck, const AExp *e)
     return b && b->kind == BIND_MODULE ? b->module : NULL;
 }
 
-/* --- For editors ---------------------------------------------------------------------------- */
-
-void note_name(Ck *ck, Loc loc, int part, Binding *b)
-{
-    if (ck->ast->uses && !ck->applying && b)
-        vec_push(ck->a, ck->ast->uses, (NameUse){loc, part, b});
-}
-
-/* Of a value, the modules in front of it. */
-static void note_parts(Ck *ck, const char *name, Loc loc, Space space)
-{
-    Module *m = NULL;
-    for (int part = 0; ck->ast->uses; part++) {
-        size_t n = is_operator_name(name) ? strlen(name) : strcspn(name, ".");
-        bool last = !name[n];
-        const char *s = intern_n(name, n);
-        Space in = last ? space : SPACE_TERM;
-        Binding *b = m ? module_member(ck, m, s, in) : in_scope(ck, s, in);
-        bool module = b && b->kind == BIND_MODULE;
-        if (module || in != SPACE_TERM)
-            note_name(ck, loc, part, b);
-        if (last || !module)
-            return;
-        m = b->module;
-        name += n + 1;
-    }
-}
-
-void note_module(Ck *ck, const char *name, Loc loc)
-{
-    note_parts(ck, name, loc, SPACE_TERM);
-}
-
 /* --- Look-up --------------------------------------------------------------------------------- */
 
 /* The binding of a name, with or without dots; NULL if there is none. */
@@ -306,49 +265,39 @@ Binding *find_binding(Ck *ck, const char *name, Space space)
                                  : NULL;
 }
 
-Binding *find_value(Ck *ck, const char *name, Loc loc)
+/* --- Names that declarations give ------------------------------------------------------------ */
+
+const char *declares(const Decl *d, Space *space, Loc *loc)
 {
-    Binding *b = find_binding(ck, name, SPACE_TERM);
-    if (last_dot(name))
-        note_parts(ck, name, loc, SPACE_TERM);
-    if (b && b->uid < ck->hidden) {
-        ck->skipped = true;
-        return NULL;
+    switch (d->kind) {
+    case D_DEF:
+    case D_MODULE:
+        *space = SPACE_TERM;
+        *loc = d->def ? d->def->loc : d->name_loc;
+        return d->def ? d->def->name : d->name;
+    case D_TYPE:
+        *space = SPACE_TYPE;
+        *loc = d->type->loc;
+        return d->type->name;
+    case D_MODTYPE:
+        *space = SPACE_SIG;
+        *loc = d->name_loc;
+        return d->name;
+    case D_IMPORT:
+    case D_OPEN: break;
     }
-    if (b && b->kind != BIND_MODULE)
-        return b;
-    report_no_value(ck, name, loc, b);
     return NULL;
 }
 
-Module *find_module(Ck *ck, const char *name, Loc loc)
+Loc declared_at(const Decl *d, const char *name, Space space)
 {
-    const char *known;
-    Module *outer, *m = module_path(ck, name, &known, &outer);
-    if (!m)
-        report_no_module(ck, name, loc, find_binding(ck, name, SPACE_TERM));
-    return m;
+    Space in = space;
+    Loc at = {0, 0};
+    const char *declared = declares(d, &in, &at);
+    return declared == name && in == space ? at : (Loc){0, 0};
 }
 
-struct ModSig *find_sig(Ck *ck, const char *name, Loc loc)
-{
-    Binding *b = find_binding(ck, name, SPACE_SIG);
-    note_parts(ck, name, loc, SPACE_SIG);
-    if (!b)
-        report_no_sig(ck, name, loc);
-    return b ? b->sig : NULL;
-}
-
-Binding *find_type(Ck *ck, const char *name, Loc loc)
-{
-    Binding *b = find_binding(ck, name, SPACE_TYPE);
-    note_parts(ck, name, loc, SPACE_TYPE);
-    if (!b)
-        report_no_type(ck, name, loc);
-    return b;
-}
-
-/* --- Messages ------------------------------------------------------------------------------- */
+/* --- Names of sizes in messages -------------------------------------------------------------- */
 
 static bool is_bound(void *env, const char *name)
 {
@@ -360,48 +309,4 @@ void forget_size_names(Ck *ck)
 {
     ck->size_names = (SizeNames){.bound = is_bound, .env = ck};
     ck->sizes_said = 0;
-}
-
-/* Notes where the sizes arose that a message was the first to give names, if that is elsewhere. */
-static void say_sizes(Ck *ck, Loc elsewhere)
-{
-    const SizeNames *ns = &ck->size_names;
-    int i = ck->sizes_said;
-    ck->sizes_said = ns->n;
-    while (i < ns->n) {
-        Loc loc = ns->at[i].loc;
-        const char *names = arena_printf(ck->a, "`%s`", ns->at[i].name);
-        while (++i < ns->n && ns->at[i].loc.beg == loc.beg)
-            names = arena_printf(ck->a, "%s and `%s`", names, ns->at[i].name);
-        bool one = !strchr(names, ' ');
-        if (loc.beg && loc.beg != elsewhere.beg)
-            diag_note(loc, one ? "the size %s arises here" : "the sizes %s arise here", names);
-    }
-}
-
-void ck_error(Ck *ck, Loc loc, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    diag_error(loc, "%s", arena_vprintf(ck->a, fmt, ap));
-    va_end(ap);
-    say_sizes(ck, loc);
-}
-
-void ck_note(Ck *ck, Loc loc, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    diag_note(loc, "%s", arena_vprintf(ck->a, fmt, ap));
-    va_end(ap);
-}
-
-const char *show(Ck *ck, const AType *t)
-{
-    return type_str_with(ck->a, t, &ck->size_names);
-}
-
-const char *show_size(Ck *ck, const Size *s)
-{
-    return size_str_with(ck->a, s, &ck->size_names);
 }

@@ -64,6 +64,7 @@ extern const char prelude_text[], prelude_modtypes[]; /* prelude.c */
 
 /* --- members.c ------------------------------------------------------------------------------- */
 
+Space space_of(const Binding *b);
 Module *module_new(Ck *ck, Loc loc);
 /* The module of a scalar type. */
 Module *scalar_module(Ck *ck, PrimType s);
@@ -78,24 +79,15 @@ void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env
 
 /* --- names.c -------------------------------------------------------------------------------- */
 
-Space space_of(const Binding *b);
 /* Makes the name of what is defined here known from here on; of what is opened. */
 void bind_name(Ck *ck, Binding *b);
 void bind_opened(Ck *ck, Binding *b);
 /* Makes the members of a module known by their names alone, in the scopes at work. */
 void open_scope(Ck *ck, Module *m);
-/* Keeps for editors that part `part` of the name at loc is b. */
-void note_name(Ck *ck, Loc loc, int part, Binding *b);
-/* The same for all parts of the name of a module. */
-void note_module(Ck *ck, const char *name, Loc loc);
 const Scope *find_global(Ck *ck, const char *name,
                          Space space); /* the latest definition, or NULL */
-/* What a name ("x", "A.B.x") means at that place; these report and return NULL if there is none. */
-Binding *find_value(Ck *ck, const char *name, Loc loc);
-Binding *find_type(Ck *ck, const char *name, Loc loc);
-Module *find_module(Ck *ck, const char *name, Loc loc);
-struct ModSig *find_sig(Ck *ck, const char *name, Loc loc);
-Binding *find_binding(Ck *ck, const char *name, Space space); /* without a report */
+/* What a name ("x", "A.B.x") means at that place, or NULL. */
+Binding *find_binding(Ck *ck, const char *name, Space space);
 /* The innermost binding of a name without dots, other than of what is built in; or NULL. */
 Binding *in_scope(Ck *ck, const char *name, Space space);
 bool is_operator_name(const char *name);
@@ -112,6 +104,8 @@ void forget_size_names(Ck *ck);
 Closure closure_now(const Ck *ck);
 /* Goes to where the closure was made; the result is where it was, to go back by. */
 Closure closure_enter(Ck *ck, const Closure *c);
+/* The name that a declaration gives, NULL if it gives none; its space and place. */
+const char *declares(const Decl *d, Space *space, Loc *loc);
 /* Where the declaration gives something of that space the name; {0, 0}: it does not. */
 Loc declared_at(const Decl *d, const char *name, Space space);
 
@@ -124,5 +118,17 @@ void report_no_sig(Ck *ck, const char *name, Loc loc);
 void report_no_type(Ck *ck, const char *name, Loc loc);
 /* "; did you mean `x`?" of a member that is called alike, or "". */
 const char *nearest_member(Ck *ck, Module *m, const char *name, Space space);
+
+/* --- lookup.c -------------------------------------------------------------------------------- */
+
+/* Keeps for editors that part `part` of the name at loc is b. */
+void note_name(Ck *ck, Loc loc, int part, Binding *b);
+/* The same for all parts of the name of a module. */
+void note_module(Ck *ck, const char *name, Loc loc);
+/* What a name ("x", "A.B.x") means at that place; NULL, and a message, if it means nothing. */
+Binding *find_value(Ck *ck, const char *name, Loc loc);
+Binding *find_type(Ck *ck, const char *name, Loc loc);
+Module *find_module(Ck *ck, const char *name, Loc loc);
+ModSig *find_sig(Ck *ck, const char *name, Loc loc);
 
 #endif

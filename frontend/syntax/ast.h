@@ -194,6 +194,7 @@ AExps size_exp_parts(Arena *a, const AExp *e);
 /* Without what changes nothing of its value: types that it is said to have,
  * assertions, attributes. */
 const AExp *size_exp_essence(const AExp *e);
+bool names_same(const Names *a, const Names *b);
 /* Number of dimensions (0 for anything but arrays), and the type below them. */
 int type_rank(const AType *t);
 AType *type_elem(const AType *t);

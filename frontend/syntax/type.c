@@ -35,6 +35,16 @@ bool type_any_part(const AType *t, bool (*ask)(void *env, const AType *part), vo
     return false;
 }
 
+bool names_same(const Names *a, const Names *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->at[i] != b->at[i])
+            return false;
+    return true;
+}
+
 int type_part(const AType *t, const char *name)
 {
     for (int i = 0; i < t->names.n; i++)

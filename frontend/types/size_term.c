@@ -312,14 +312,6 @@ Size *sz_of_exp(Ck *ck, const AExp *e)
     return s ? s : sz_unknown(ck, e->loc);
 }
 
-static bool same_names(const Names *a, const Names *b)
-{
-    bool same = a->n == b->n;
-    for (int i = 0; same && i < a->n; i++)
-        same = a->at[i] == b->at[i];
-    return same;
-}
-
 static bool same_dims(const ADimIndices *a, const ADimIndices *b)
 {
     bool same = a->n == b->n;
@@ -357,7 +349,7 @@ static bool same_head(const Size *a, const Size *b)
                x->lit.fval == y->lit.fval && !other_scalars(x->type, y->type);
     case AE_VAR: return x->var.bind == y->var.bind;
     case AE_PROJ: return x->proj.names.at[0] == y->proj.names.at[0];
-    case AE_RECORD: return same_names(&x->seq.names, &y->seq.names);
+    case AE_RECORD: return names_same(&x->seq.names, &y->seq.names);
     case AE_CONSTR: return x->constr.name == y->constr.name;
     case AE_RANGE: return x->range.kind == y->range.kind && !x->range.second == !y->range.second;
     case AE_INDEX: return same_dims(&x->index.dims, &y->index.dims);
@@ -488,6 +480,16 @@ bool ty_any_size(const AType *t, bool (*test)(void *env, const Size *leaf), void
 {
     Free f = {test, env, NULL, NULL};
     return any_free(&f, t);
+}
+
+static bool is_var(void *env, const Size *leaf)
+{
+    return leaf->kind == SZ_VAR && leaf->var == env;
+}
+
+bool ty_mentions(const AType *t, Binding *b)
+{
+    return ty_any_size(t, is_var, b);
 }
 
 static bool is_meta(void *env, const Size *leaf)

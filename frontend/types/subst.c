@@ -2,8 +2,6 @@
  * scope of the names they mention. */
 #include "frontend/types/types.h"
 
-#include <string.h>
-
 void fe_subst_type(Ck *ck, Subst *s, Binding *b, AType *t)
 {
     vec_push(ck->a, &s->from, b);

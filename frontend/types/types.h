@@ -1,9 +1,13 @@
 /* Types under inference: the checker's state, and what is below names and expressions. Each file is
  * above the ones before it:
- *   size_term.c  sizes: terms, equality, unification
- *   subst.c      types with other sizes and type parameters; questions
- *   unify.c      unification
- *   wanted.c     fields and constructors, also of types that are not known yet
+ *   type_new.c    types, variables, bindings; undoing
+ *   tell.c        messages, types in them
+ *   size_term.c   sizes: terms, equality, unification
+ *   subst.c       types with other sizes and type parameters; questions
+ *   generalise.c  what becomes a parameter, or is made up by the function
+ *   unify.c       unification
+ *   wanted.c      fields and constructors, also of types that are not known yet
+ *   join.c        what branches have in common
  *
  * Levels: each function body is checked one level deeper than what surrounds it; an inference
  * variable carries the level of the outermost body that mentions it. When a body is finished, the
@@ -164,22 +168,9 @@ typedef struct {
     VEC(TypeDecl *) decls; /* for abstract types: what they are applied to becomes an instance */
 } Subst;
 
-/* --- messages -------------------------------------------------------------------------------- */
+/* --- type_new.c ------------------------------------------------------------------------------ */
 
 Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
-/* Sections of docs/language.md that explain messages (diag_explained). */
-#define SECTION_SIZES       "Sizes"
-#define SECTION_CONSUMPTION "In-place updates and consumption"
-#define SECTION_ENTRIES     "Entry points"
-#define SECTION_ATTRIBUTES  "Attributes"
-
-void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-const char *show(Ck *ck, const AType *t);
-const char *show_size(Ck *ck, const Size *s);
-
-/* --- unify.c: types, sizes, inference variables --------------------------------------------- */
-
 AType *ty_scalar(Ck *ck, PrimType s);
 AType *ty_array(Ck *ck, Size *dim, AType *elem);
 AType *ty_tuple(Ck *ck, ATypes elems);
@@ -194,25 +185,78 @@ bool ty_part_add(Ck *ck, AType *t, const char *name, AType *part);
 AType *ty_error(Ck *ck);
 AType *ty_meta(Ck *ck, TypeClass cls, Loc loc);
 AType *ty_plain(Ck *ck, const AType *t); /* without the uniqueness of the root and of components */
-static inline void ck_try(Ck *ck)        /* before a unification that is to be reported */
-{
-    ck->why = NULL;
-    ck->why_more = ck->why_varies = false;
-    ck->why_a = ck->why_b = (Loc){0, 0};
-}
-/* Makes both equal. False, with ck->why, if that cannot be. */
-bool ty_unify(Ck *ck, AType *want, AType *have);
-/* Makes the parameters of two functions equal: what is wanted has to be good for the one
- * at hand. */
-bool ty_unify_params(Ck *ck, AType *want, AType *have);
-/* As ty_unify, but where sizes differ the result has an unknown one (branches of an if). NULL if
- * the types differ otherwise. */
-AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc);
 int trail_mark(const Ck *ck);
 void trail_undo(Ck *ck, int mark);
+/* To be called before it changes. */
+void save_type(Ck *ck, AType *t);
 void save_size(Ck *ck, Size *s);
 
-/* subst.c: a type with other sizes and type parameters, sharing what does not change. */
+/* --- tell.c ---------------------------------------------------------------------------------- */
+
+/* Sections of docs/language.md that explain messages (diag_explained). */
+#define SECTION_SIZES       "Sizes"
+#define SECTION_CONSUMPTION "In-place updates and consumption"
+#define SECTION_ENTRIES     "Entry points"
+#define SECTION_ATTRIBUTES  "Attributes"
+
+void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const char *show(Ck *ck, const AType *t);
+const char *show_size(Ck *ck, const Size *s);
+const char *class_words(TypeClass c);
+/* The type in a message, or words for a literal that may have several; why the last unification
+ * failed, in brackets, unless the types themselves show it. */
+const char *said(Ck *ck, const AType *t);
+const char *because(Ck *ck, const AType *want, const AType *have);
+/* How to get from one scalar to another, for a message; "" if there is nothing to say. */
+const char *conversion(Ck *ck, const AType *want, const AType *have);
+/* Notes, behind a message about e, that a number in its type is what it is by default. */
+void note_default(Ck *ck, const AExp *e);
+
+/* --- size_term.c ---------------------------------------------------------------------------- */
+
+Size *sz_const(Ck *ck, int64_t v);
+Size *sz_var(Ck *ck, Binding *b);
+Size *sz_op(Ck *ck, char op, Size *a, Size *b); /* folds what is plain to see */
+Size *sz_exp_with(Ck *ck, const Size *like, ASizes args);
+Size *sz_unknown(Ck *ck, Loc loc);
+Size *sz_error(Ck *ck, Loc loc); /* of something that is wrong: it is equal to any other */
+Size *sz_meta(Ck *ck, Loc loc);
+/* The value of an expression as a size; unknown if it has parts that cannot be compared. */
+Size *sz_of_exp(Ck *ck, const AExp *e);
+/* Notes what is known of a new SZ_EXP; open: its expression is not finished (zonk.c). */
+void sz_settle_exp(Ck *ck, Size *s, bool open);
+/* What is known of it at this time, or NULL. */
+const SizeFacts *sz_facts(const Size *s);
+/* The leaves of an operation other than constants, each once, or what these stand for by now; NULL:
+ * they are not known, or many. */
+const ASizes *sz_leaves(const Size *s);
+bool sz_value(const Size *s, int64_t *out); /* of constants and arithmetic on them */
+bool sz_same(const Size *a, const Size *b);
+bool sz_written_same(const Size *a, const Size *b); /* without thought: `0 + 0` is not `0` */
+/* Makes both equal. False, with ck->why, if they are not. */
+bool sz_unify(Ck *ck, Size *a, Size *b);
+/* Whether `test` holds for a leaf of the size, or of the sizes in a type. Names that a function
+ * type in it binds itself are no leaves. */
+bool sz_any(const Size *s, bool (*test)(void *env, const Size *leaf), void *env);
+bool ty_any_size(const AType *t, bool (*test)(void *env, const Size *leaf), void *env);
+/* Whether a size of the type has the variable in it. */
+bool ty_mentions(const AType *t, Binding *b);
+/* Whether it may be another size at each call of a function that is being unified; then it is noted
+ * as the reason why unification fails. */
+bool sz_varies(Ck *ck, const Size *s);
+/* Whether the function type itself binds the name: of its parameter, or of a size it makes up. */
+bool fun_binds(const AType *fun, const Binding *b);
+/* Brings variables inside to the outer level. False, with ck->why, if a name is not in scope there.
+ */
+bool sz_lower(Ck *ck, Size *s, const Outer *o);
+/* Looks again at what sz_unify could not decide, from ck->deferred[first] on; reports what is not
+ * equal, when `final` also what is still open. */
+void solve_sizes(Ck *ck, int first, bool final);
+
+/* --- subst.c --------------------------------------------------------------------------------- */
+
+/* A type with other sizes and type parameters, sharing what does not change. */
 typedef struct {
     Ck *ck;
     Size *(*size)(void *env, Size *s);  /* of leaves; never NULL */
@@ -258,48 +302,30 @@ bool ty_has_abstract(const AType *t);
 /* Whether b by itself is the size of an array in the type, other than of a function's parameters or
  * results: then its value can be read off a value. */
 bool ty_witnesses(const AType *t, const Binding *b);
-const char *class_words(TypeClass c);
 
-/* --- size_term.c ---------------------------------------------------------------------------- */
+/* --- generalise.c ---------------------------------------------------------------------------- */
 
-Size *sz_const(Ck *ck, int64_t v);
-Size *sz_var(Ck *ck, Binding *b);
-Size *sz_op(Ck *ck, char op, Size *a, Size *b); /* folds what is plain to see */
-Size *sz_exp_with(Ck *ck, const Size *like, ASizes args);
-Size *sz_unknown(Ck *ck, Loc loc);
-Size *sz_error(Ck *ck, Loc loc); /* of something that is wrong: it is equal to any other */
-Size *sz_meta(Ck *ck, Loc loc);
-/* The value of an expression as a size; unknown if it has parts that cannot be compared. */
-Size *sz_of_exp(Ck *ck, const AExp *e);
-/* Notes what is known of a new SZ_EXP; open: its expression is not finished (zonk.c). */
-void sz_settle_exp(Ck *ck, Size *s, bool open);
-/* What is known of it at this time, or NULL. */
-const SizeFacts *sz_facts(const Size *s);
-/* The leaves of an operation other than constants, each once, or what these stand for by now; NULL:
- * they are not known, or many. */
-const ASizes *sz_leaves(const Size *s);
-bool sz_value(const Size *s, int64_t *out); /* of constants and arithmetic on them */
-bool sz_same(const Size *a, const Size *b);
-bool sz_written_same(const Size *a, const Size *b); /* without thought: `0 + 0` is not `0` */
-/* Makes both equal. False, with ck->why, if they are not. */
-bool sz_unify(Ck *ck, Size *a, Size *b);
-/* Whether `test` holds for a leaf of the size, or of the sizes in a type. Names that a function
- * type in it binds itself are no leaves. */
-bool sz_any(const Size *s, bool (*test)(void *env, const Size *leaf), void *env);
-bool ty_any_size(const AType *t, bool (*test)(void *env, const Size *leaf), void *env);
-/* Whether a size of the type has the variable in it. */
-bool ty_mentions(const AType *t, Binding *b);
-/* Whether it may be another size at each call of a function that is being unified; then it is noted
- * as the reason why unification fails. */
-bool sz_varies(Ck *ck, const Size *s);
-/* Whether the function type itself binds the name: of its parameter, or of a size it makes up. */
-bool fun_binds(const AType *fun, const Binding *b);
-/* Brings variables inside to the outer level. False, with ck->why, if a name is not in scope there.
- */
-bool sz_lower(Ck *ck, Size *s, const Outer *o);
-/* Looks again at what sz_unify could not decide, from ck->deferred[first] on; reports what is not
- * equal, when `final` also what is still open. */
-void solve_sizes(Ck *ck, int first, bool final);
+/* Variables of the level below become parameters, which `out` receives. */
+void generalise_type(Ck *ck, AType *t, Bindings *out);
+/* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each
+ * call. */
+AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);
+/* The same for sizes that vary with the calls of functions that were unified. */
+AType *seal_varying(Ck *ck, AType *t, Bindings *exists);
+
+/* --- unify.c --------------------------------------------------------------------------------- */
+
+static inline void ck_try(Ck *ck) /* before a unification that is to be reported */
+{
+    ck->why = NULL;
+    ck->why_more = ck->why_varies = false;
+    ck->why_a = ck->why_b = (Loc){0, 0};
+}
+/* Makes both equal. False, with ck->why, if that cannot be. */
+bool ty_unify(Ck *ck, AType *want, AType *have);
+/* Makes the parameters of two functions equal: what is wanted has to be good for the one
+ * at hand. */
+bool ty_unify_params(Ck *ck, AType *want, AType *have);
 
 /* --- wanted.c ------------------------------------------------------------------------------- */
 
@@ -315,7 +341,21 @@ void solve_wanted(Ck *ck, bool final);
 AType *want_constr(Ck *ck, const char *name, AType *holds, Loc loc);
 /* Whether a constructor is wanted of t, a variable. */
 bool wants_constr(const Ck *ck, const AType *t);
-/* The type of which a constructor is wanted is known: compares. */
-void solve_constr(Ck *ck, const Wanted *w);
+/* What a constructor is given. */
+typedef struct {
+    int n;
+    int in_first; /* as many as a tuple that is the first has; 0: it is none */
+    bool exp;     /* not a pattern */
+} Given;
+/* What the constructor of that name holds in type t: a tuple; an error, reported, if t has none. */
+AType *payload_of(Ck *ck, AType *t, const char *name, Loc loc);
+/* Whether a constructor that holds `holds` is given so much; reports if not. */
+bool right_count(Ck *ck, const AType *holds, Given g, const char *name, const AType *t, Loc loc);
+
+/* --- join.c ---------------------------------------------------------------------------------- */
+
+/* As ty_unify, but where sizes differ the result has an unknown one (branches of an if). NULL if
+ * the types differ otherwise. */
+AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc);
 
 #endif

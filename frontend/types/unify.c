@@ -1,155 +1,5 @@
-/* Types under inference: making, comparing, unifying. Sizes are in size_term.c. */
+/* Unification of types. That of sizes is in size_term.c. */
 #include "frontend/types/types.h"
-
-#include "base/intern.h"
-
-#include <string.h>
-
-/* --- Making --------------------------------------------------------------------------------- */
-
-static AType *ty_new(Ck *ck, TypeKind k)
-{
-    AType *t = NEW(ck->a, AType);
-    t->kind = k;
-    return t;
-}
-
-AType *ty_scalar(Ck *ck, PrimType s)
-{
-    AType *t = ty_new(ck, TY_SCALAR);
-    t->scalar = s;
-    return t;
-}
-
-AType *ty_array(Ck *ck, Size *dim, AType *elem)
-{
-    AType *t = ty_new(ck, TY_ARRAY);
-    t->array.dim = dim;
-    t->array.elem = elem;
-    return t;
-}
-
-AType *ty_tuple(Ck *ck, ATypes elems)
-{
-    AType *t = ty_new(ck, TY_TUPLE);
-    t->elems = elems;
-    return t;
-}
-
-AType *ty_fun(Ck *ck, AType *param, AType *result)
-{
-    AType *t = ty_new(ck, TY_FUN);
-    t->fun.param = param;
-    t->fun.result = result;
-    return t;
-}
-
-AType *ty_elems_like(Ck *ck, const AType *t, ATypes elems)
-{
-    AType *c = ty_tuple(ck, elems);
-    c->kind = t->kind;
-    c->names = t->names;
-    return c;
-}
-
-AType *ty_fun_like(Ck *ck, const AType *t, AType *param, AType *result)
-{
-    AType *c = ty_fun(ck, param, result);
-    c->fun.name = t->fun.name;
-    c->fun.exists = t->fun.exists;
-    return c;
-}
-
-bool ty_part_add(Ck *ck, AType *t, const char *name, AType *part)
-{
-    int at = 0;
-    while (at < t->names.n && strcmp(t->names.at[at], name) < 0)
-        at++;
-    if (at < t->names.n && t->names.at[at] == name)
-        return false;
-    vec_push(ck->a, &t->elems, part);
-    vec_push(ck->a, &t->names, name);
-    for (int j = t->elems.n - 1; j > at; j--) {
-        t->elems.at[j] = t->elems.at[j - 1];
-        t->names.at[j] = t->names.at[j - 1];
-    }
-    t->elems.at[at] = part;
-    t->names.at[at] = name;
-    return true;
-}
-
-AType *ty_error(Ck *ck)
-{
-    return ty_new(ck, TY_ERROR);
-}
-
-AType *ty_meta(Ck *ck, TypeClass cls, Loc loc)
-{
-    AType *t = ty_new(ck, TY_META);
-    t->meta.id = ck->ids++;
-    t->meta.level = ck->level;
-    t->meta.born = ck->n_bindings;
-    t->meta.cls = cls;
-    t->meta.loc = loc;
-    return t;
-}
-
-AType *ty_plain(Ck *ck, const AType *t)
-{
-    AType *d = type_deref(t);
-    if (type_is_composite(d)) {
-        ATypes elems = {0};
-        bool changed = d->unique;
-        for (int i = 0; i < d->elems.n; i++) {
-            AType *e = ty_plain(ck, d->elems.at[i]);
-            changed |= e != d->elems.at[i];
-            vec_push(ck->a, &elems, e);
-        }
-        if (!changed)
-            return d;
-        AType *c = ty_new(ck, d->kind);
-        c->elems = elems;
-        c->names = d->names;
-        return c;
-    }
-    if (!d->unique)
-        return d;
-    AType *c = NEW(ck->a, AType);
-    *c = *d;
-    c->unique = false;
-    return c;
-}
-
-/* --- Binding variables, and undoing it ------------------------------------------------------ */
-
-int trail_mark(const Ck *ck)
-{
-    return ck->trail.n;
-}
-
-void trail_undo(Ck *ck, int mark)
-{
-    while (ck->trail.n > mark) {
-        Undo *u = &ck->trail.at[--ck->trail.n];
-        if (u->type)
-            *u->type = u->old_type;
-        else
-            *u->size = u->old_size;
-    }
-}
-
-/* To be called before t changes. */
-static void save_type(Ck *ck, AType *t)
-{
-    Undo u = {.type = t, .old_type = *t};
-    vec_push(ck->a, &ck->trail, u);
-}
-
-void save_size(Ck *ck, Size *s)
-{
-    Undo u = {.size = s, .old_size = *s};
-    vec_push(ck->a, &ck->trail, u);
-}
 
 /* --- Variables inside a type that another one takes ----------------------------------------- */
 
@@ -218,22 +68,6 @@ static bool class_meet(TypeClass a, TypeClass b, TypeClass *out)
     }
     *out = b;
     return same;
-}
-
-const char *class_words(TypeClass c)
-{
-    switch (c) {
-    case TC_ANY: return "any type";
-    case TC_SIZED: return "a value other than a function";
-    case TC_VALUE: return "something that an array can hold";
-    case TC_EQ: return "a type that can be compared";
-    case TC_PRIM: return "a scalar";
-    case TC_BITS: return "an integer or bool";
-    case TC_NUM: return "a number";
-    case TC_INT: return "an integer";
-    case TC_FLOAT: return "a floating-point number";
-    }
-    return "?";
 }
 
 static bool scalar_in(PrimType s, TypeClass c)
@@ -318,16 +152,6 @@ static bool bind_meta(Ck *ck, AType *m, AType *t)
     }
     save_type(ck, m);
     m->meta.ref = ty_plain(ck, with_any(ck, m, t));
-    return true;
-}
-
-static bool same_names(const Names *a, const Names *b)
-{
-    if (a->n != b->n)
-        return false;
-    for (int i = 0; i < a->n; i++)
-        if (a->at[i] != b->at[i])
-            return false;
     return true;
 }
 
@@ -488,7 +312,7 @@ bool ty_unify(Ck *ck, AType *want, AType *have)
     case TY_RECORD:
     case TY_TUPLE:
     case TY_SUM:
-        if (want->elems.n != have->elems.n || !same_names(&want->names, &have->names)) {
+        if (want->elems.n != have->elems.n || !names_same(&want->names, &have->names)) {
             ck->why = other_parts(ck, want, have);
             return false;
         }
@@ -502,101 +326,4 @@ bool ty_unify(Ck *ck, AType *want, AType *have)
     case TY_ERROR: return true;
     }
     return false;
-}
-
-/* Two types that become one where branches meet: sizes that differ become unknown, the same two the
- * same one. */
-typedef struct {
-    Ck *ck;
-    Loc loc;
-    ASizes left, right, joined;
-} Join;
-
-/* A size that nobody needs in a branch, or that its use decides. */
-static bool is_open(const Size *s)
-{
-    return s->kind == SZ_META && (s->idle || s->by_use);
-}
-
-static bool turns(const Size *s)
-{
-    return s->kind == SZ_META && s->turns;
-}
-
-static Size *join_size(Join *j, Size *x, Size *y)
-{
-    if (sz_same(x, y))
-        return x;
-    /* If it is open in a branch, that of the other one: if that makes it up, the branch has it
-     * before it is there, which causality.c reports. */
-    if ((is_open(x) || is_open(y)) && !turns(x) && !turns(y) && sz_unify(j->ck, x, y))
-        return size_deref(x);
-    for (int i = 0; i < j->joined.n; i++)
-        if (sz_same(j->left.at[i], x) && sz_same(j->right.at[i], y))
-            return j->joined.at[i];
-    Size *z = sz_unknown(j->ck, j->loc);
-    vec_push(j->ck->a, &j->left, x);
-    vec_push(j->ck->a, &j->right, y);
-    vec_push(j->ck->a, &j->joined, z);
-    return z;
-}
-
-/* A sum of which only constructors are known becomes one like `known`, with sizes of its own. */
-static AType *like_known(Join *j, AType *open, AType *known)
-{
-    Ck *ck = j->ck;
-    open = type_deref(open);
-    if (open->kind != TY_META || type_deref(known)->kind != TY_SUM || !wants_constr(ck, open))
-        return open;
-    if (ty_unify(ck, open, ty_idle_sizes(ck, known, j->loc)))
-        solve_wanted(ck, false);
-    return type_deref(open);
-}
-
-static AType *join(Join *j, AType *a, AType *b)
-{
-    Ck *ck = j->ck;
-    a = like_known(j, a, b);
-    b = like_known(j, b, a);
-    if (a->kind == TY_ARRAY && b->kind == TY_ARRAY) {
-        AType *elem = join(j, a->array.elem, b->array.elem);
-        if (!elem)
-            return NULL;
-        return ty_array(ck, join_size(j, size_deref(a->array.dim), size_deref(b->array.dim)), elem);
-    }
-    if (a->kind == b->kind && type_is_composite(a) && a->elems.n == b->elems.n &&
-        same_names(&a->names, &b->names)) {
-        AType *t = ty_new(ck, a->kind);
-        t->names = a->names;
-        for (int i = 0; i < a->elems.n; i++) {
-            AType *e = join(j, a->elems.at[i], b->elems.at[i]);
-            if (!e)
-                return NULL;
-            vec_push(ck->a, &t->elems, e);
-        }
-        return t;
-    }
-    if (a->kind == TY_VAR && b->kind == TY_VAR && a->var == b->var) {
-        AType *t = arena_memdup(ck->a, a, sizeof *a);
-        t->targs = (ATypes){0};
-        t->sargs = (ASizes){0};
-        for (int i = 0; i < a->targs.n; i++) {
-            AType *e = join(j, a->targs.at[i], b->targs.at[i]);
-            if (!e)
-                return NULL;
-            vec_push(ck->a, &t->targs, e);
-        }
-        for (int i = 0; i < a->sargs.n; i++)
-            vec_push(ck->a, &t->sargs,
-                     join_size(j, size_deref(a->sargs.at[i]), size_deref(b->sargs.at[i])));
-        return t;
-    }
-    return ty_unify(ck, a, b) ? (a->kind == TY_ERROR ? b : a) : NULL;
-}
-
-AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc)
-{
-    solve_wanted(ck, false); /* fields that are known by now have sizes of their own */
-    Join j = {.ck = ck, .loc = loc};
-    return join(&j, a, b);
 }

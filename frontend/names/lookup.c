@@ -1,0 +1,81 @@
+/* What a name in the program means, or a message that it means nothing; noted for editors. */
+#include "frontend/names/names.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+void note_name(Ck *ck, Loc loc, int part, Binding *b)
+{
+    if (ck->ast->uses && !ck->applying && b)
+        vec_push(ck->a, ck->ast->uses, (NameUse){loc, part, b});
+}
+
+/* Of a value, the modules in front of it. */
+static void note_parts(Ck *ck, const char *name, Loc loc, Space space)
+{
+    Module *m = NULL;
+    for (int part = 0; ck->ast->uses; part++) {
+        size_t n = is_operator_name(name) ? strlen(name) : strcspn(name, ".");
+        bool last = !name[n];
+        const char *s = intern_n(name, n);
+        Space in = last ? space : SPACE_TERM;
+        Binding *b = m ? module_member(ck, m, s, in) : in_scope(ck, s, in);
+        bool module = b && b->kind == BIND_MODULE;
+        if (module || in != SPACE_TERM)
+            note_name(ck, loc, part, b);
+        if (last || !module)
+            return;
+        m = b->module;
+        name += n + 1;
+    }
+}
+
+void note_module(Ck *ck, const char *name, Loc loc)
+{
+    note_parts(ck, name, loc, SPACE_TERM);
+}
+
+/* --- Look-up --------------------------------------------------------------------------------- */
+
+Binding *find_value(Ck *ck, const char *name, Loc loc)
+{
+    Binding *b = find_binding(ck, name, SPACE_TERM);
+    if (last_dot(name))
+        note_parts(ck, name, loc, SPACE_TERM);
+    if (b && b->uid < ck->hidden) {
+        ck->skipped = true;
+        return NULL;
+    }
+    if (b && b->kind != BIND_MODULE)
+        return b;
+    report_no_value(ck, name, loc, b);
+    return NULL;
+}
+
+Module *find_module(Ck *ck, const char *name, Loc loc)
+{
+    const char *known;
+    Module *outer, *m = module_path(ck, name, &known, &outer);
+    if (!m)
+        report_no_module(ck, name, loc, find_binding(ck, name, SPACE_TERM));
+    return m;
+}
+
+ModSig *find_sig(Ck *ck, const char *name, Loc loc)
+{
+    Binding *b = find_binding(ck, name, SPACE_SIG);
+    note_parts(ck, name, loc, SPACE_SIG);
+    if (!b)
+        report_no_sig(ck, name, loc);
+    return b ? b->sig : NULL;
+}
+
+Binding *find_type(Ck *ck, const char *name, Loc loc)
+{
+    Binding *b = find_binding(ck, name, SPACE_TYPE);
+    note_parts(ck, name, loc, SPACE_TYPE);
+    if (!b)
+        report_no_type(ck, name, loc);
+    return b;
+}
