@@ -1,15 +1,14 @@
-/* Types of expressions. */
-#include "frontend/check/module.h"
+/* Types of expressions: each form by its rule, here or in a file below. */
+#include "frontend/check/check.h"
 
 #include "base/intern.h"
-#include "common/spell.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static AType *infer(Ck *ck, AExp *e, AType *want);
+static AType *infer_form(Ck *ck, AExp *e, AType *want);
 
-AType *check_against(Ck *ck, AExp *e, AType *want)
+AType *infer_exp(Ck *ck, AExp *e, AType *want)
 {
     Scopes scopes = scopes_now(ck);
     Loc outer = ck->here;
@@ -30,58 +29,13 @@ AType *check_against(Ck *ck, AExp *e, AType *want)
             ck->hidden = ck->n_bindings;
         }
     }
-    e->type = infer(ck, e, want);
+    e->type = infer_form(ck, e, want);
     scopes_back(ck, scopes);
     ck->lost = lost;
     ck->hidden = hidden;
     ck->here = outer;
     e->type = ty_limited(ck, e->type, e->loc);
     return e->type;
-}
-
-AType *check_exp(Ck *ck, AExp *e)
-{
-    return check_against(ck, e, NULL);
-}
-
-/* The types look alike, and only sizes without a name differ: shows where these come from. */
-static void size_error(Ck *ck, Loc loc, const char *what)
-{
-    ck_error(ck, loc, "%s may have another size than is needed here", what);
-    if (!ck->why_b.beg)
-        return;
-    ck_note(ck, ck->why_a, "the one size is made up here,");
-    ck_note(ck, ck->why_b, "the other one here; claim that they are equal by `e :> t`");
-}
-
-bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
-{
-    ck_try(ck);
-    if (ty_unify(ck, want, have))
-        return true;
-    AType *w = type_deref(want);
-    const char *why = because(ck, want, have), *shown = show(ck, have);
-    if (w->kind == TY_META && w->meta.cls == TC_VALUE && ty_has_fun(have))
-        ck_error(ck, at->loc, "%s is or holds a function (`%s`), which cannot be stored", what,
-                 shown);
-    else if (w->kind == TY_META && w->meta.cls >= TC_VALUE && !ck->why_more)
-        ck_error(ck, at->loc, "%s should be %s, but is %s", what, class_words(w->meta.cls),
-                 said(ck, have));
-    else if (ck->why_a.beg && !strcmp(show(ck, ty_plain(ck, want)), show(ck, ty_plain(ck, have))))
-        size_error(ck, at->loc, what);
-    else
-        ck_error(ck, at->loc, "%s should be %s, but is %s%s", what, said(ck, want), said(ck, have),
-                 *why ? why : conversion(ck, w, have));
-    note_default(ck, at);
-    if (ck->why_varies)
-        ck_note(ck, at->loc,
-                "if the sizes are equal, say so: `... :> [n]t` with a size `n` from outside");
-    return false;
-}
-
-bool check_is(Ck *ck, AExp *e, AType *want, const char *what)
-{
-    return require(ck, e, want, check_against(ck, e, want), what);
 }
 
 /* --- Names ---------------------------------------------------------------------------------- */
@@ -522,15 +476,6 @@ static AType *check_letfun(Ck *ck, AExp *e, AType *want)
     return ty_leave(ck, t, first_uid, NULL, e->letfun.def->loc);
 }
 
-bool value_only(Ck *ck, AType *t, Loc loc, const char *what)
-{
-    ck->why = NULL;
-    if (ty_unify(ck, ty_meta(ck, TC_SIZED, loc), t))
-        return true;
-    ck_error(ck, loc, "%s may not result in a function, but this one is `%s`", what, show(ck, t));
-    return false;
-}
-
 static AType *check_if(Ck *ck, AExp *e, AType *want)
 {
     check_is(ck, e->cond.test, ty_scalar(ck, T_BOOL), "condition of `if`");
@@ -610,50 +555,6 @@ static AType *check_ascribe(Ck *ck, AExp *e)
     return ty_plain(ck, to);
 }
 
-static void check_attr(const Attr *a)
-{
-    static const char *const known[] = {"unsafe",
-                                        "sequential",
-                                        "sequential_outer",
-                                        "sequential_inner",
-                                        "flattening",
-                                        "incremental_flattening",
-                                        "noinline",
-                                        "inline",
-                                        "unroll",
-                                        "param",
-                                        "opaque",
-                                        "trace",
-                                        "break",
-                                        "blank",
-                                        "scratch",
-                                        "warn",
-                                        "noalias"};
-    rt_spelling sp = rt_spell(a->name ? a->name : "");
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (!strcmp(sp.word, known[i]))
-            return;
-        rt_spell_try(&sp, known[i]);
-    }
-    int messages = diag_messages();
-    if (sp.nearest)
-        diag_warn(a->loc, "unknown attribute `%s`; did you mean `%s`?", a->name, sp.nearest);
-    else
-        diag_warn(a->loc, "unknown attribute `%s` is ignored", a->name ? a->name : "(number)");
-    diag_explained(messages, SECTION_ATTRIBUTES);
-}
-
-void check_attrs(Ck *ck, const Attrs *as)
-{
-    for (int i = 0; i < as->n; i++)
-        check_attr(as->at[i]);
-    const Attr *param = attr_find(as, "param");
-    if (param)
-        ck_error(
-            ck, param->loc,
-            "`param` stands before the expression whose value may be set: `#[param(block)] 64`");
-}
-
 static AType *check_attributed(Ck *ck, AExp *e, AType *want)
 {
     const Attrs *as = &e->attr.attrs;
@@ -669,7 +570,7 @@ static AType *check_attributed(Ck *ck, AExp *e, AType *want)
     return ty_scalar(ck, T_I64);
 }
 
-static AType *infer(Ck *ck, AExp *e, AType *want)
+static AType *infer_form(Ck *ck, AExp *e, AType *want)
 {
     switch (e->kind) {
     case AE_LIT:

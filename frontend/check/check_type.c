@@ -632,6 +632,31 @@ TParamKind lifted_of(const AType *t)
                                                                      : TP_TYPE;
 }
 
+/* --- Declarations of types, and parameters --------------------------------------------------- */
+
+TypeClass class_of_lifted(TParamKind k)
+{
+    return k == TP_TYPE_LIFTED ? TC_ANY : k == TP_TYPE_LIFTED_SIZE ? TC_SIZED : TC_VALUE;
+}
+
+void check_tparams(Ck *ck, TParams *tps, Bindings *out)
+{
+    for (int i = 0; i < tps->n; i++) {
+        TParam *p = &tps->at[i];
+        for (int j = 0; j < i; j++) {
+            if (tps->at[j].name == p->name && (tps->at[j].kind == TP_SIZE) == (p->kind == TP_SIZE))
+                ck_error(ck, p->loc, "parameter `%s` stands twice", p->name);
+        }
+        p->bind =
+            new_binding(ck, p->kind == TP_SIZE ? BIND_SIZE : BIND_TYPE_PARAM, p->name, p->loc);
+        p->bind->cls = class_of_lifted(p->kind);
+        if (p->kind == TP_SIZE)
+            p->bind->type = ty_scalar(ck, T_I64);
+        vec_push(ck->a, out, p->bind);
+        bind_name(ck, p->bind);
+    }
+}
+
 void check_type_decl(Ck *ck, TypeDecl *d)
 {
     Scopes scopes = scopes_now(ck);

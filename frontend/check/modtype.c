@@ -512,7 +512,7 @@ static void match_parametric(Inst *in)
     ck->path = sig->type->param.name ? arena_printf(ck->a, "%s.", sig->type->param.name) : "";
     Module *arg = module_ascribe(ck, NULL, &param, in->at, NULL, NULL);
     ck->path = path;
-    Module *made = module_apply(ck, in->view, arg, in->at);
+    Module *made = ck->apply(ck, in->view, arg, in->at);
     ck->supposing--;
     scopes_back(ck, scopes);
     in->view->wrong |= made->wrong;

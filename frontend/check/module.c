@@ -1,6 +1,7 @@
-/* Modules by static interpretation: an expression of modules becomes the bindings that it has. A
- * parametric module is checked once, with what is known of any argument; for each application its
- * body is checked again, with the argument in place, which gives the definitions that are compiled.
+/* Modules by static interpretation: an expression of modules becomes the bindings that it has, made
+ * by its declarations in the order written; so does a file, when it is first imported. A parametric
+ * module is checked once, with what is known of any argument; for each application its body is
+ * checked again, with the argument in place, which gives the definitions that are compiled.
  * (Elsman, Henriksen, Annenkov, Oancea: Static interpretation of higher-order modules in Futhark,
  * ICFP 2018.) */
 #include "frontend/check/module.h"
@@ -10,6 +11,7 @@
 enum { MAX_APPLIED = 100, MAX_APPLICATIONS = 10000 };
 
 static Module *check_module(Ck *ck, ModExp *e);
+static void check_decls(Ck *ck, Decls *ds);
 
 static Module *module_wrong(Ck *ck, Loc loc)
 {
@@ -278,9 +280,9 @@ static Module *check_module(Ck *ck, ModExp *e)
     ice(e->loc, "module expression of unknown kind");
 }
 
-/* --- Declarations --------------------------------------------------------------------------- */
+/* --- Declarations ---------------------------------------------------------------------------- */
 
-void check_module_decl(Ck *ck, Decl *d)
+static void check_module_decl(Ck *ck, Decl *d)
 {
     const char *path = ck->path;
     ck->path = arena_printf(ck->a, "%s%s.", path ? path : "", d->name);
@@ -311,7 +313,7 @@ static void open_members(Ck *ck, Module *m, bool local)
     module_each(ck, m, open_member, &o);
 }
 
-void check_open(Ck *ck, Decl *d)
+static void check_open(Ck *ck, Decl *d)
 {
     Module *m = d->import ? d->import->file ? file_module(ck, d->import->file) : NULL
                           : check_module(ck, d->mod);
@@ -325,4 +327,120 @@ void check_open(Ck *ck, Decl *d)
         open_members(ck, m, local);
     }
     d->opened = m;
+}
+
+/* Where the declarations before this one of the same list have defined its name, but for `local`
+ * ones; {0,0}: nowhere. */
+static Loc defined_before(Ck *ck, const char *name, Space space)
+{
+    if (!ck->in_module) { /* there may be many */
+        const Scope *other = find_global(ck, name, space);
+        while (other && (!other->own || other->local || other->file != ck->file))
+            other = other->hidden;
+        return other ? other->bind->loc : (Loc){0, 0};
+    }
+    for (int i = 0; i < ck->decl; i++) {
+        const Decl *d = &ck->decls->at[i];
+        Loc at = d->local ? (Loc){0, 0} : declared_at(d, name, space);
+        if (at.beg)
+            return at;
+    }
+    return (Loc){0, 0};
+}
+
+/* A name may be defined once in a file or module; what is opened, imported or `local` may be
+ * hidden. */
+static void check_once(Ck *ck, const Decl *d)
+{
+    Space space;
+    Loc loc, other;
+    const char *name = declares(d, &space, &loc);
+    if (!name || d->local || !(other = defined_before(ck, name, space)).beg)
+        return;
+    ck_error(ck, loc, "`%s` is defined twice in this %s", name, ck->in_module ? "module" : "file");
+    ck_note(ck, other, "the other definition is here");
+}
+
+static void check_modtype_decl(Ck *ck, Decl *d)
+{
+    ModSig *sig = NEW(ck->a, ModSig);
+    *sig = (ModSig){d->modtype, closure_now(ck), false, false};
+    d->bind = new_binding(ck, BIND_MODTYPE, d->name, d->name_loc);
+    d->bind->sig = sig;
+    d->bind->doc = d->doc;
+    bind_name(ck, d->bind);
+    if (ck->file == ck->prelude)
+        return;
+    ck->supposing++; /* what is wrong with it is reported here, once */
+    int errors = diag_errors(), large = ck->large;
+    module_ascribe(ck, NULL, sig, d->name_loc, NULL, NULL);
+    sig->wrong = diag_errors() > errors;
+    sig->large = ck->large > large;
+    ck->supposing--;
+}
+
+static void check_decl(Ck *ck, Decl *d)
+{
+    check_once(ck, d);
+    ck->unknown.n = 0;
+    switch (d->kind) {
+    case D_IMPORT:
+    case D_OPEN: check_open(ck, d); return;
+    case D_TYPE:
+        check_type_decl(ck, d->type);
+        d->bind = d->type->bind;
+        break;
+    case D_DEF:
+        if (d->def->entry && ck->in_module)
+            ck_error(ck, d->def->loc, "an entry point cannot be defined in a module");
+        check_top(ck, d->def);
+        d->bind = d->def->bind;
+        break;
+    case D_MODULE: check_module_decl(ck, d); break;
+    case D_MODTYPE: check_modtype_decl(ck, d); break;
+    }
+    if (!d->local)
+        vec_push(ck->a, &ck->module->members, d->bind);
+}
+
+static void check_decls(Ck *ck, Decls *ds)
+{
+    for (int i = 0; i < ds->n; i++) {
+        ck->decls = ds;
+        ck->decl = i;
+        check_decl(ck, &ds->at[i]);
+    }
+}
+
+/* --- Files ----------------------------------------------------------------------------------- */
+
+/* Checks a file when it is first imported, in whatever module that is. */
+Module *file_module(Ck *ck, File *f)
+{
+    if (f->module)
+        return f->module;
+    Ck outer = *ck;
+    f->module = module_new(ck, (Loc){f->base, f->base});
+    ck->file = f;
+    ck->module = f->module;
+    ck->in_module = ck->applying = ck->supposing = ck->horizon = 0;
+    ck->lost = false;
+    ck->path = NULL;
+    for (int i = 0; i < N_SPACES; i++) /* no names of modules around the import */
+        while (ck->scopes[i] && !ck->scopes[i]->file)
+            ck->scopes[i] = ck->scopes[i]->up;
+    check_decls(ck, &f->decls);
+    ck->file = outer.file;
+    ck->lost = outer.lost;
+    ck->module = outer.module;
+    ck->in_module = outer.in_module;
+    ck->applying = outer.applying;
+    ck->supposing = outer.supposing;
+    ck->horizon = outer.horizon;
+    ck->path = outer.path;
+    ck->decls = outer.decls;
+    ck->decl = outer.decl;
+    if (outer.in_module)
+        scopes_back(ck, scopes_now(&outer));
+    return f->module;
 }

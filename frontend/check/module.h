@@ -1,32 +1,16 @@
 /* Modules, as the checker interprets them: structures, parametric modules, types of modules. After
  * the check nothing is left of them but definitions (Ast.defs): names point to these.
  *
- *   module.c   expressions of modules: structures, application, ascription
- *   modtype.c  types of modules: instances of them, and modules matched against them,
- *   modfit.c   member by member
- */
+ *   modfit.c   whether a member is what is specified
+ *   modtype.c  types of modules: instances of them, and modules matched against them
+ *   module.c   expressions of modules, declarations, files
+ *
+ * Each is above the ones before it; whether a parametric module is of a type is seen by its
+ * application (ck->apply). */
 #ifndef FRONTEND_CHECK_MODULE_H
 #define FRONTEND_CHECK_MODULE_H
 
 #include "frontend/check/check.h"
-
-/* --- module.c --- */
-
-void check_module_decl(Ck *ck, Decl *d);
-void check_open(Ck *ck, Decl *d);
-/* The result of a parametric module for an argument; at: the application. */
-Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at);
-/* --- modtype.c --- */
-
-/* The module m seen as of a type: it has what the type says and no more, its types are abstract
- * where the type says no more of them. m NULL: any module of that type. What is wrong with m is
- * reported at `at`. `seen`, unless NULL, receives the abstract types made, and values that may be
- * sizes. known, unless NULL: what abstract types that the module type mentions stand for. */
-Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *seen,
-                       const Subst *known);
-/* The substitution that takes what is seen for what it stands for. */
-Subst meanings(Ck *ck, const Bindings *seen);
-void add_meanings(Ck *ck, Subst *s, const Subst *more);
 
 /* --- modfit.c --- */
 
@@ -47,10 +31,23 @@ TParamKind type_lifted_in_fact(const TypeDecl *d);
  * it. */
 TypeDecl *type_refined(Ck *ck, const TypeDecl *with, TParamKind said);
 
-/* --- check.c --- */
+/* --- modtype.c --- */
 
-void check_decls(Ck *ck, Decls *ds);
-/* The module of a file. */
+/* The module m seen as of a type: it has what the type says and no more, its types are abstract
+ * where the type says no more of them. m NULL: any module of that type. What is wrong with m is
+ * reported at `at`. `seen`, unless NULL, receives the abstract types made, and values that may be
+ * sizes. known, unless NULL: what abstract types that the module type mentions stand for. */
+Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *seen,
+                       const Subst *known);
+/* The substitution that takes what is seen for what it stands for. */
+Subst meanings(Ck *ck, const Bindings *seen);
+void add_meanings(Ck *ck, Subst *s, const Subst *more);
+
+/* --- module.c --- */
+
+/* What ck->apply is: the result of a parametric module for an argument; at: the application. */
+Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at);
+/* The module of a file, which is checked when it is first imported, in whatever module that is. */
 Module *file_module(Ck *ck, File *f);
 
 #endif

@@ -1,8 +1,8 @@
-/* Sets of leaves of variables (consume.h), shared: a set is another one and a leaf, or two others,
- * so that a long chain of names for one value costs as much as it is long. They become lists where
- * something was consumed, or may have to be; whether all of a set is alive is kept with it until
- * something is consumed. */
-#include "frontend/consume/consume.h"
+/* Sets of leaves of variables (consume_int.h), shared: a set is another one and a leaf, or two
+ * others, so that a long chain of names for one value costs as much as it is long. They become
+ * lists where something was consumed, or may have to be; whether all of a set is alive is kept with
+ * it until something is consumed. */
+#include "frontend/consume/consume_int.h"
 
 static RefSet *set_new(Co *co, const Ref *one, RefSet *a, RefSet *b)
 {

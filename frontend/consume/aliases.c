@@ -1,6 +1,6 @@
 /* What values share memory with, and which of it was consumed: the state of the check of
- * consumption (consume.h). */
-#include "frontend/consume/consume.h"
+ * consumption (consume_int.h). */
+#include "frontend/consume/consume_int.h"
 
 #include "base/ptrmap.h"
 
@@ -532,4 +532,17 @@ void al_consume(Co *co, const Refs *rs, Loc loc)
     for (int i = 0; i < rs->n; i++)
         if (!al_is_gone(&rs->at[i])) /* else its use was reported */
             al_mark_gone(co, &rs->at[i], loc);
+}
+
+Done co_eval_part(Co *co, AExp *e)
+{
+    Al *al = co_eval(co, e);
+    return (Done){e, al, co->marked.n};
+}
+
+void co_still_alive(Co *co, const Done *d)
+{
+    if (co->marked.n == d->marked)
+        return;
+    al_check_alive(co, al_all(co, d->al), d->e->loc, d->e->kind == AE_VAR ? d->e->var.name : NULL);
 }

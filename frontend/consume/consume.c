@@ -1,18 +1,14 @@
 /* Consumption: a value that an in-place update or a `*` parameter has taken may not be used again,
  * under any name. Follows Futhark's rules; runs on one definition whose types are final. The walk
- * over expressions; functions are in consume_fun.c, the state all work on in aliases.c. */
-#include "frontend/consume/consume.h"
+ * over expressions, above functions (consume_fun.c), loops and the state all work on (aliases.c).
+ */
+#include "frontend/consume/consume_int.h"
 
 #include "base/ptrmap.h"
 
 #include <string.h>
 
 /* --- Names and components ------------------------------------------------------------------- */
-
-static const char *var_name(const AExp *e)
-{
-    return e->kind == AE_VAR ? e->var.name : NULL;
-}
 
 static Al *eval_var(Co *co, AExp *e)
 {
@@ -25,19 +21,6 @@ static Al *eval_var(Co *co, AExp *e)
         e->type = al_add_unique(co, e->type, b->type);
     al_use_var(co, v, e->loc);
     return v->al;
-}
-
-Done co_eval_part(Co *co, AExp *e)
-{
-    Al *al = co_eval(co, e);
-    return (Done){e, al, co->marked.n};
-}
-
-void co_still_alive(Co *co, const Done *d)
-{
-    if (co->marked.n == d->marked)
-        return;
-    al_check_alive(co, al_all(co, d->al), d->e->loc, var_name(d->e));
 }
 
 static Al *eval_seq(Co *co, AExp *e)
@@ -377,7 +360,7 @@ static Al *eval_exp(Co *co, AExp *e)
     ice(e->loc, "no expression");
 }
 
-Al *co_eval(Co *co, AExp *e)
+static Al *eval(Co *co, AExp *e)
 {
     int scope = co->scope.n;
     AExp *last = e;
@@ -401,7 +384,7 @@ Al *co_eval(Co *co, AExp *e)
 
 void consume_def(Ck *ck, Def *d)
 {
-    Co co = {.ck = ck, .a = ck->a};
+    Co co = {.ck = ck, .a = ck->a, .eval = eval};
     ConsumeVars *vars = ck->vars ? ck->vars : (ck->vars = NEW(ck->a, ConsumeVars));
     while (vars->vars.n < ck->n_bindings)
         vec_push(ck->a, &vars->vars, NULL);

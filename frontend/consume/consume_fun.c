@@ -1,7 +1,5 @@
-/* Consumption: functions and their applications (consume.h). */
-#include "frontend/consume/consume.h"
-
-#include <string.h>
+/* Consumption: functions and their applications (consume_int.h). */
+#include "frontend/consume/consume_int.h"
 
 /* --- Results of functions ------------------------------------------------------------------- */
 

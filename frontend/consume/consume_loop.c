@@ -1,6 +1,6 @@
-/* Consumption: loops (consume.h). What a body consumes of the loop's variables, and what it returns
- * for them, decides which initial values the loop consumes. */
-#include "frontend/consume/consume.h"
+/* Consumption: loops (consume_int.h). What a body consumes of the loop's variables, and what it
+ * returns for them, decides which initial values the loop consumes. */
+#include "frontend/consume/consume_int.h"
 
 /* A variable of the loop's pattern, and what the body returns for it. */
 typedef struct {

@@ -64,14 +64,6 @@ typedef struct {
     int n, cap;
 } NameTable;
 
-/* Where a type stands decides what an anonymous size `[]` in it means. */
-typedef enum {
-    AT_PARAM,   /* any size: a size parameter of the function */
-    AT_RESULT,  /* a size that the function makes up */
-    AT_UNKNOWN, /* a size that nothing is known of */
-    AT_FREE,    /* the size of the value at hand */
-} TypePlace;
-
 /* A part wanted of a type that was not known yet: of a record the field of that name, of a sum the
  * constructor, which holds the tuple `part`. */
 typedef struct {
@@ -158,6 +150,11 @@ typedef struct Ck {
     int hidden;     /* in M.(e) of such a module: any name bound before this one, too; 0: none */
     bool too_large; /* a type has become an error, not reported yet, since it has too many parts */
     Loc too_large_at;
+    /* What is above those that need it: set once, by check.c. Parts of whatever has expressions are
+     * typed by `exp` (check_against, check.h), and whether a parametric module is of a type is seen
+     * by its application, `apply`. */
+    AType *(*exp)(struct Ck *ck, AExp *e, AType *want);
+    Module *(*apply)(struct Ck *ck, Module *f, Module *arg, Loc at);
     int zonk_round; /* of the definition that is being freed of inference variables */
 } Ck;
 

@@ -1,0 +1,50 @@
+/* Attributes: which there are. What they mean is asked where it matters. */
+#include "frontend/check/check.h"
+
+#include "common/spell.h"
+
+#include <string.h>
+
+void check_attr(const Attr *a)
+{
+    static const char *const known[] = {"unsafe",
+                                        "sequential",
+                                        "sequential_outer",
+                                        "sequential_inner",
+                                        "flattening",
+                                        "incremental_flattening",
+                                        "noinline",
+                                        "inline",
+                                        "unroll",
+                                        "param",
+                                        "opaque",
+                                        "trace",
+                                        "break",
+                                        "blank",
+                                        "scratch",
+                                        "warn",
+                                        "noalias"};
+    rt_spelling sp = rt_spell(a->name ? a->name : "");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (!strcmp(sp.word, known[i]))
+            return;
+        rt_spell_try(&sp, known[i]);
+    }
+    int messages = diag_messages();
+    if (sp.nearest)
+        diag_warn(a->loc, "unknown attribute `%s`; did you mean `%s`?", a->name, sp.nearest);
+    else
+        diag_warn(a->loc, "unknown attribute `%s` is ignored", a->name ? a->name : "(number)");
+    diag_explained(messages, SECTION_ATTRIBUTES);
+}
+
+void check_attrs(Ck *ck, const Attrs *as)
+{
+    for (int i = 0; i < as->n; i++)
+        check_attr(as->at[i]);
+    const Attr *param = attr_find(as, "param");
+    if (param)
+        ck_error(
+            ck, param->loc,
+            "`param` stands before the expression whose value may be set: `#[param(block)] 64`");
+}

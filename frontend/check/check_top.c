@@ -1,0 +1,235 @@
+/* Definitions at top level, through all phases, and those that are entry points. */
+#include "frontend/check/check.h"
+#include "frontend/consume/consume.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+void check_top(Ck *ck, Def *d)
+{
+    int errors = ck->errors = diag_errors();
+    forget_size_names(ck);
+    ck->trail.n = 0;
+    ck->wanted.n = 0;
+    ck->deferred.n = 0;
+    ck->skipped = false;
+    int first_id = ck->ids, messages;
+    check_def(ck, d);
+    zonk_def(ck, d);
+    d->bind->fresh = type_deref(d->bind->type)->kind != TY_FUN && ty_has_abstract(d->bind->type);
+    messages = diag_messages();
+    if (diag_errors() == errors && !ck->skipped)
+        causality_def(ck, d, first_id);
+    if (diag_errors() == errors && !ck->skipped && !d->params.n)
+        check_applicable(ck, d, d->bind->type, first_id);
+    diag_explained(messages, SECTION_SIZES);
+    d->wrong = diag_errors() > errors || ck->skipped;
+    if (d->wrong && ty_has_error(d->bind->type)) /* what is made of it is no error */
+        d->bind->type = ty_error(ck);
+    if (!d->wrong)
+        exhaust_def(ck, d);
+    d->wrong |= diag_errors() > errors;
+    messages = diag_messages();
+    if (!d->wrong)
+        consume_def(ck, d);
+    diag_explained(messages, SECTION_CONSUMPTION);
+    if (diag_errors() == errors && !ck->applying && ck->file != ck->prelude)
+        warn_def(ck, d);
+    if (!ck->supposing)
+        vec_push(ck->a, &ck->ast->defs, d);
+}
+
+/* --- Entry points --------------------------------------------------------------------------- */
+
+static bool has_type_var(void *env, const AType *t)
+{
+    t = type_deref(t);
+    return t->kind == TY_VAR || type_any_part(t, has_type_var, env);
+}
+
+/* The type written for the pattern, or for all of its parts; NULL: there is none. */
+static const TypeExp *written_type(Ck *ck, const Pat *p)
+{
+    if (p->kind != P_TUPLE && p->kind != P_RECORD)
+        return p->kind == P_ASCRIBE ? p->te : NULL;
+    TypeExp *te = NEW(ck->a, TypeExp);
+    *te = (TypeExp){
+        .kind = p->kind == P_TUPLE ? TE_TUPLE : TE_RECORD, .loc = p->loc, .names = p->names};
+    for (int i = 0; i < p->elems.n; i++) {
+        const TypeExp *part = written_type(ck, p->elems.at[i]);
+        if (!part)
+            return NULL;
+        vec_push(ck->a, &te->args, (TypeExp *)part);
+    }
+    return te;
+}
+
+static bool check_interface(Ck *ck, const char *what, const AType *t, Loc loc)
+{
+    if (has_type_var(NULL, t))
+        ck_error(ck, loc, "an entry point cannot be polymorphic: %s has type `%s`", what,
+                 show(ck, t));
+    else if (ty_has_fun(t))
+        ck_error(ck, loc, "%s of an entry point cannot be or hold a function (`%s`)", what,
+                 show(ck, t));
+    else
+        return true;
+    return false;
+}
+
+/* The type t with the uniqueness of `like`, which is the same type but for sizes. */
+static AType *unique_like(Ck *ck, AType *t, const AType *like)
+{
+    AType *c = NEW(ck->a, AType);
+    *c = *type_deref(t);
+    like = type_deref(like);
+    c->unique = like->unique;
+    if (type_is_composite(c)) {
+        c->elems = (ATypes){0};
+        for (int i = 0; i < like->elems.n; i++)
+            vec_push(ck->a, &c->elems,
+                     unique_like(ck, type_deref(t)->elems.at[i], like->elems.at[i]));
+    }
+    return c;
+}
+
+static AExp *new_var(Ck *ck, const char *name, Loc loc)
+{
+    AExp *e = NEW(ck->a, AExp);
+    *e = (AExp){.kind = AE_VAR, .loc = loc};
+    e->var.name = name;
+    return e;
+}
+
+/* A definition with all the parameters that its type has: of `entry f = map g` this is
+ * `entry f xs = f xs`, where the `f` inside is the definition as written. */
+static Def *eta_expanded(Ck *ck, const Def *d)
+{
+    Def *x = NEW(ck->a, Def);
+    *x = (Def){.name = d->name, .loc = d->loc, .span = d->span, .doc = d->doc, .attrs = d->attrs};
+    x->body = NEW(ck->a, AExp);
+    *x->body = (AExp){.kind = AE_APP, .loc = d->body->loc};
+    x->body->app.fn = new_var(ck, d->name, d->loc);
+    for (int i = 0; i < type_arity(d->bind->type); i++) {
+        Pat *p = NEW(ck->a, Pat); /* of a name that nothing else has */
+        *p = (Pat){.kind = P_VAR, .loc = i < d->params.n ? d->params.at[i]->loc : d->loc};
+        p->name = intern(arena_printf(ck->a, "%d", i));
+        vec_push(ck->a, &x->params, p);
+        vec_push(ck->a, &x->body->app.args, new_var(ck, p->name, p->loc));
+    }
+    check_def(ck, x);
+    zonk_def(ck, x);
+    const AType *t = d->bind->type;
+    for (int i = 0; i < x->params.n; i++, t = type_deref(t->fun.result)) {
+        Pat *p = x->params.at[i];
+        p->type = p->bind->type = unique_like(ck, p->type, t->fun.param);
+    }
+    consume_def(ck, x);
+    if (ck->abstract)
+        reveal_def(ck, x);
+    vec_push(ck->a, &ck->ast->defs, x);
+    return x;
+}
+
+/* The type written for parameter i, of the definition or of the function that it declares to
+ * return; NULL if there is none. `*ret` is what is left of the declared result. */
+static const TypeExp *written_param(Ck *ck, const Def *d, int i, const TypeExp **ret)
+{
+    if (i < d->params.n)
+        return written_type(ck, d->params.at[i]);
+    if (!*ret || (*ret)->kind != TE_FUN) {
+        *ret = NULL;
+        return NULL;
+    }
+    const TypeExp *te = (*ret)->param;
+    *ret = (*ret)->elem;
+    return te;
+}
+
+static const char *param_name(Ck *ck, const Def *d, int i)
+{
+    const Pat *p = i < d->params.n ? d->params.at[i] : NULL;
+    const Pat *v = p && p->kind == P_ASCRIBE ? p->pat : p;
+    return v && v->kind == P_VAR ? v->name : intern(arena_printf(ck->a, "arg%d", i));
+}
+
+/* The sizes that an entry point is polymorphic in are read off its arguments. */
+static void check_constructive(Ck *ck, const Def *d)
+{
+    for (int i = 0; i < d->bind->tparams.n; i++) {
+        const Binding *b = d->bind->tparams.at[i];
+        bool found = b->kind != BIND_SIZE;
+        for (int j = 0; j < d->params.n; j++)
+            found |= ty_witnesses(d->params.at[j]->type, b);
+        if (found)
+            continue;
+        if (b->name[0] == '[')
+            ck_error(ck, d->loc,
+                     "the sizes of entry point `%s` cannot be found from its arguments: "
+                     "its type is `%s`",
+                     d->name, show(ck, d->bind->type));
+        else
+            ck_error(ck, b->loc,
+                     "size parameter `%s` of an entry point must be the size of a parameter "
+                     "by itself, as in `[%s]t`",
+                     b->name, b->name);
+    }
+}
+
+static void add_entry(Ck *ck, Def *as_written)
+{
+    Def *d = type_arity(as_written->ret_type) ? eta_expanded(ck, as_written) : as_written;
+    EntryPoint ep = {.def = d, .name = d->name, .result = d->ret_type};
+    const TypeExp *te = as_written->ret;
+    if (strspn(d->name, "+-*/%=!><|&^"))
+        ck_error(ck, d->loc, "an operator cannot be an entry point");
+    bool ok = true;
+    for (int i = 0; i < as_written->tparams.n; i++) {
+        const TParam *p = &as_written->tparams.at[i];
+        if (p->kind != TP_SIZE) {
+            ck_error(ck, p->loc, "an entry point cannot be polymorphic: it has a type parameter");
+            ok = false;
+            break;
+        }
+    }
+    for (int i = 0; i < d->params.n; i++) {
+        const Pat *p = d->params.at[i];
+        ok = ok && check_interface(ck, "a parameter", p->type, p->loc);
+        EntryParam ip = {.type = p->type, .loc = p->loc, .name = param_name(ck, as_written, i)};
+        ip.te = written_param(ck, as_written, i, &te);
+        vec_push(ck->a, &ep.params, ip);
+    }
+    if (ok)
+        check_constructive(ck, d);
+    Loc at = as_written->ret ? as_written->ret->loc : d->loc;
+    if (ok)
+        check_interface(ck, "the result", d->ret_type, at);
+    /* As in Futhark, several results are what is written as a tuple, or not at all. */
+    bool tuple = d->ret_type->kind == TY_TUPLE && (!te || te->kind == TE_TUPLE);
+    for (int i = 0; i < (tuple ? d->ret_type->elems.n : 1); i++) {
+        EntryParam ip = {.type = tuple ? d->ret_type->elems.at[i] : d->ret_type, .loc = at};
+        ip.name = intern(arena_printf(ck->a, "out%d", i));
+        ip.te = tuple && te ? te->args.at[i] : te;
+        vec_push(ck->a, &ep.results, ip);
+    }
+    vec_push(ck->a, &ck->ast->entries, ep);
+}
+
+/* `main` is one however it is defined. */
+static bool is_entry(const Def *d)
+{
+    return d->entry || !strcmp(d->name, "main");
+}
+
+void check_entries(Ck *ck)
+{
+    const Decls *ds = &ck->ast->main->decls;
+    for (int i = 0; i < ds->n; i++) {
+        Def *d = ds->at[i].def;
+        int messages = diag_messages();
+        if (d && is_entry(d) && !d->wrong) /* of a wrong one the type is a guess */
+            add_entry(ck, d);
+        diag_explained(messages, SECTION_ENTRIES);
+    }
+}
