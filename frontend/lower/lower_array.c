@@ -5,16 +5,6 @@
 
 /* --- Construction --------------------------------------------------------------------------- */
 
-Atom make_iota(Low *L, Loc loc, Atom n)
-{
-    n = count_arg(L, loc, n);
-    Exp *e = exp_new(L->cx, E_IOTA, loc);
-    e->iota.n = n;
-    e->iota.start = atom_i64(0);
-    e->iota.stride = atom_i64(1);
-    return emit(L, e);
-}
-
 static Val *make_replicate(Low *L, Loc loc, Atom n, Val *v)
 {
     n = count_arg(L, loc, n);

@@ -4,17 +4,6 @@
 
 /* --- Small i64 arithmetic ------------------------------------------------------------------- */
 
-Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b)
-{
-    if (!test.var)
-        return test.c.i ? a : b;
-    Bld b1 = bld_new(L->cx), b2 = bld_new(L->cx);
-    Atoms r1 = {0}, r2 = {0};
-    vec_push(L->cx->perm, &r1, a);
-    vec_push(L->cx->perm, &r2, b);
-    return emit(L, exp_if(L->cx, loc, test, bld_body(&b1, r1), bld_body(&b2, r2)));
-}
-
 /* ceil(a / k) for a constant k > 0 and a >= 0 */
 static Atom ceil_div(Low *L, Loc loc, Atom a, int64_t k)
 {
@@ -440,6 +429,16 @@ Val *lower_range(Low *L, Env *env, const AExp *e)
     io->iota.start = r.start;
     io->iota.stride = r.step;
     return val_atom(L, emit(L, io));
+}
+
+Atom make_iota(Low *L, Loc loc, Atom n)
+{
+    n = count_arg(L, loc, n);
+    Exp *e = exp_new(L->cx, E_IOTA, loc);
+    e->iota.n = n;
+    e->iota.start = atom_i64(0);
+    e->iota.stride = atom_i64(1);
+    return emit(L, e);
 }
 
 /* --- Array literals ------------------------------------------------------------------------- */

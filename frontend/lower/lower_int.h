@@ -9,6 +9,9 @@
  * (annotations, branches and loops) and where there is no value yet (literals, empty arrays,
  * parameters).
  *
+ * The files are here in their order, each above those before it; the ways up are lower_exp and
+ * apply.
+ *
  * Fixed local names: L the state, e an expression of the tree or of the IR, v a Val, at AType. */
 #ifndef FRONTEND_LOWER_LOWER_INT_H
 #define FRONTEND_LOWER_LOWER_INT_H
@@ -30,7 +33,7 @@ struct Val {
     ValKind kind;
     Atom atom;            /* V_ATOM: scalar or array */
     Vals elems;           /* V_TUPLE: components in order */
-    const SumLayout *sum; /* V_TUPLE: of a sum (lower_sum.c), else NULL */
+    const SumLayout *sum; /* V_TUPLE: of a sum (lower_layout.c), else NULL */
     Fun *fun;             /* V_FUN */
 };
 
@@ -108,7 +111,7 @@ typedef struct {
 } ExtName;
 typedef VEC(ExtName) ExtNames;
 
-typedef struct {
+typedef struct Low {
     Ctx *cx;
     const Ast *ast;
     UserParams *user_params; /* of the entry */
@@ -125,7 +128,11 @@ typedef struct {
     VarMap
         *guards; /* the names of values that are asserted: the assertion of each; NULL: none yet */
     PtrSet *droppable; /* assertions that go if none of their names is used */
-    jmp_buf abandon;   /* after a limitation was reported */
+    /* What is above those that need it, set by lower.c: parts of expressions are expressions, and
+     * bodies of builtins apply functions (lower_exp, apply). */
+    Val *(*exp)(struct Low *L, Env *env, const AExp *e);
+    Val *(*apply)(struct Low *L, Val *fn, const Vals *args, Loc loc);
+    jmp_buf abandon; /* after a limitation was reported */
 } Low;
 
 /* An application of a builtin. */
@@ -142,7 +149,19 @@ enum { MAX_CALLS = 100000 };
 /* Reports a known limitation and gives up this entry. */
 #define low_limit(L, ...) (diag_limit(__VA_ARGS__), longjmp((L)->abandon, 1))
 
-/* --- lower.c: values, scopes, statements ---------------------------------------------------- */
+/* --- Parts ----------------------------------------------------------------------------------- */
+
+/* The value of a part of an expression (eval_exp); what a function value gives (apply_fun). */
+static inline Val *lower_exp(Low *L, Env *env, const AExp *e)
+{
+    return L->exp(L, env, e);
+}
+static inline Val *apply(Low *L, Val *fn, const Vals *args, Loc loc)
+{
+    return L->apply(L, fn, args, loc);
+}
+
+/* --- lower_val.c: values, scopes, statements ------------------------------------------------- */
 
 Val *val_atom(Low *L, Atom a);
 /* (): a scalar that says nothing, so that arrays of () have a size as others have. */
@@ -175,16 +194,31 @@ Atom emit(Low *L, Exp *e);      /* one result */
 void emit_none(Low *L, Exp *e); /* no result */
 /* Gives fresh results the name of the variable that they are bound to. */
 void name_val(Low *L, Val *v, const char *name);
+/* The field of that name of a record or tuple. */
+Val *lower_project(const AType *at, const Val *v, const char *name, Loc loc);
+Val *apply1(Low *L, Val *fn, Val *a, Loc loc);
+Val *apply2(Low *L, Val *fn, Val *a, Val *b, Loc loc);
 
-/* A fresh variable for each leaf of v: of its type, or of its rows' type. */
-Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
-/* The function whose body is sc (popped) with result `res`. Sizes of the results that are computed
- * inside are moved out; `at` (in env; may be NULL) says what the others have to be. */
-Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
-                     Loc loc);
+/* --- lower_layout.c: sums -------------------------------------------------------------------- */
 
-/* --- lower_size.c: what is known of numbers, assertions, sizes ------------------------------ */
+/* The sum of which constructor number k would hold the tuple holds[k], and `chosen` does (-1: none
+ * in particular). An array of sums has as many dimensions as `rank` says. */
+Val *val_sum(Low *L, const Vals *holds, int chosen, Atom tag, int rank);
+/* The tuple that constructor k of the sum, or the sums in an array, holds. */
+Val *sum_holds(Low *L, const Val *v, int k);
+/* The type of a constructor's number. */
+PrimType sum_tag(const AType *at);
+/* Of how many scalars and arrays a value of a type consists that has no type parameters. */
+int sum_values(Low *L, const AType *at);
+/* Which of these what constructor k holds is, in order; without what stands for (). */
+SumPlaces sum_type_places(Low *L, const AType *at, int k);
 
+/* --- lower_num.c: numbers, what is known of them, assertions --------------------------------- */
+
+Atom highest(PrimType t);
+Atom lowest(PrimType t);
+Atom number_of(PrimType t, int i);
+Atom neutral(PrimType t, PrimOp op); /* of ADD MUL MIN MAX LAND LOR AND OR XOR */
 /* Enters a fact: it holds in the scope at work and further inside. */
 void add_fact(Low *L, Fact f);
 /* A binary operation, folded or reused where its result is already at hand (i64). */
@@ -215,6 +249,14 @@ void know_nonneg(Low *L, Atom n);                   /* n is a size: 0 <= n <= MA
 Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n);
 /* Leaf by leaf to the shapes of another value of the same structure. */
 Val *fit_like(Low *L, Loc loc, Val *v, const Val *like);
+/* if test then a else b, of scalars at hand */
+Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b);
+Atom at_least_0(Low *L, Loc loc, Atom n); /* n, or 0 if that is more */
+/* The size of the outer dimension of all of them, asserted to be the same one: each val is changed
+ * to have it. */
+Atom common_width(Low *L, Loc loc, Val **vals, int n);
+
+/* --- lower_size.c: sizes of types ------------------------------------------------------------ */
 
 /* The sizes that a type gives to the dimensions of each leaf of a value (as far as it says: a leaf
  * under a type variable has fewer, but of one whose sizes may vary unknown ones). */
@@ -242,72 +284,41 @@ Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v);
 Env *bind_sizes_inside(Low *L, Env *env, const AType *at, const Val *v);
 /* Makes v have the type: binds its unbound sizes, asserts that the others are as they should be. */
 Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc);
-/* The size of the outer dimension of all of them, asserted to be the same one: each val is changed
- * to have it. */
-Atom common_width(Low *L, Loc loc, Val **vals, int n);
 
-/* --- lower_exp.c: expressions --------------------------------------------------------------- */
+/* --- lower_lambda.c: functions of the IR ----------------------------------------------------- */
 
-Val *lower_exp(Low *L, Env *env, const AExp *e);
-Val *apply(Low *L, Val *fn, const Vals *args, Loc loc);
-Val *apply1(Low *L, Val *fn, Val *a, Loc loc);
-Val *apply2(Low *L, Val *fn, Val *a, Val *b, Loc loc);
-/* A top-level value or function. */
-Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc loc);
-Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v);
+/* A fresh variable for each leaf of v: of its type, or of its rows' type. */
+Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
+/* The function whose body is sc (popped) with result `res`. Sizes of the results that are computed
+ * inside are moved out; `at` (in env; may be NULL) says what the others have to be. */
+Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
+                     Loc loc);
 
-/* The field of that name of a record or tuple. */
-Val *lower_project(const AType *at, const Val *v, const char *name, Loc loc);
+/* --- lower_blank.c: values that only a type describes ---------------------------------------- */
 
-/* --- lower_ext.c: types of entry points as their callers see them --------------------------- */
-
-ExtParam ext_param(Low *L, const EntryParam *p);
-/* Notes the names that the entry writes, before any is asked for. */
-void ext_collect_names(Low *L, const EntryPoint *p);
-ExtType ext_type_of(Low *L, const AType *at); /* of a type without parameters */
-/* Adds the leaves of v, which is of the type, that such a type covers: all but those for () outside
- * of arrays. */
-void ext_leaves(Low *L, const AType *at, const Val *v, Atoms *out);
-
-/* --- lower_trace.c --- */
-
-void lower_trace(Low *L, const Env *env, const AExp *e, const Attr *trace, const Val *v);
-
-/* --- lower_sum.c: sums, match, values that only a type describes ---------------------------- */
-
-/* The sum of which constructor number k would hold the tuple holds[k], and `chosen` does (-1: none
- * in particular). An array of sums has as many dimensions as `rank` says. */
-Val *val_sum(Low *L, const Vals *holds, int chosen, Atom tag, int rank);
-/* The tuple that constructor k of the sum, or the sums in an array, holds. */
-Val *sum_holds(Low *L, const Val *v, int k);
-/* The type of a constructor's number. */
-PrimType sum_tag(const AType *at);
 /* A number, or array of numbers, of that type. */
 Atom zeros(Low *L, Loc loc, Type t);
-/* Of how many scalars and arrays a value of a type consists that has no type parameters. */
-int sum_values(Low *L, const AType *at);
-/* Which of these what constructor k holds is, in order; without what stands for (). */
-SumPlaces sum_type_places(Low *L, const AType *at, int k);
 Val *empty_array(Low *L, const Env *env, const AType *elem, Loc loc);
 /* A value of zeros of the type; NULL if that says not of which sizes it is. */
 Val *blank_value(Low *L, const Env *env, const AType *at, Loc loc);
-Val *lower_constr(Low *L, Env *env, const AExp *e);
-Val *lower_match(Low *L, Env *env, const AExp *e);
+/* The tuple of this type, which a constructor holds that a sum is not of; `beside` is what the one
+ * holds that it is of, another part of the same value. */
+Val *blank_holds(Low *L, const Env *env, const AType *holds, const AType *beside,
+                 const Val *beside_val, Loc loc);
 
-/* --- lower_loop.c: if, loop, ranges, indexing ----------------------------------------------- */
+/* --- lower_pat.c: patterns ------------------------------------------------------------------- */
+
+Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v);
+/* Whether v is of the pattern's form. */
+Atom pat_matches(Low *L, const Pat *p, const Val *v);
+
+/* --- lower_if.c ------------------------------------------------------------------------------ */
 
 Val *lower_if(Low *L, Env *env, const AExp *e);
 /* if test then ... else ..., both sides being in popped scopes. */
 Val *join_branches(Low *L, Loc loc, Atom test, Scope *s1, Val *v1, Scope *s2, Val *v2,
                    const AType *at, const Env *env);
 Val *lower_short_circuit(Low *L, Env *env, const AExp *e, bool is_and);
-Val *lower_loop(Low *L, Env *env, const AExp *e);
-
-/* --- lower_assert.c ------------------------------------------------------------------------- */
-
-Val *lower_assert(Low *L, Env *env, const AExp *e);
-/* Takes the program's assertions out of an entry's body of which nobody uses the value. */
-void drop_assertions(Low *L, Body *b);
 
 /* --- lower_index.c: indexing, ranges, array literals ---------------------------------------- */
 
@@ -325,10 +336,32 @@ Val *lower_update(Low *L, Env *env, const AExp *e);
 /* Each leaf's rows at positions start, start+stride, ... (n of them) without any check. */
 Val *slice_rows(Low *L, Loc loc, Val *v, Atom start, Atom n, Atom stride, bool safe);
 Val *index_row(Low *L, Loc loc, Val *v, Atom i, bool safe);
-/* if test then a else b, of scalars at hand */
-Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b);
+Atom make_iota(Low *L, Loc loc, Atom n);
 
-/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ------------------------------------ */
+/* --- lower_loop.c, lower_sum.c, lower_assert.c ----------------------------------------------- */
+
+Val *lower_loop(Low *L, Env *env, const AExp *e);
+Val *lower_constr(Low *L, Env *env, const AExp *e);
+Val *lower_match(Low *L, Env *env, const AExp *e);
+Val *lower_assert(Low *L, Env *env, const AExp *e);
+/* Takes the program's assertions out of an entry's body of which nobody uses the value. */
+void drop_assertions(Low *L, Body *b);
+
+/* --- lower_ext.c: types of entry points as their callers see them --------------------------- */
+
+ExtParam ext_param(Low *L, const EntryParam *p);
+/* Notes the names that the entry writes, before any is asked for. */
+void ext_collect_names(Low *L, const EntryPoint *p);
+ExtType ext_type_of(Low *L, const AType *at); /* of a type without parameters */
+/* Adds the leaves of v, which is of the type, that such a type covers: all but those for () outside
+ * of arrays. */
+void ext_leaves(Low *L, const AType *at, const Val *v, Atoms *out);
+
+/* --- lower_trace.c --- */
+
+void lower_trace(Low *L, const Env *env, const AExp *e, const Attr *trace, const Val *v);
+
+/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ------------------------------------- */
 
 /* NULL if the builtin is not of that file's. */
 Val *lower_soac(Low *L, const Call *c);
@@ -337,18 +370,30 @@ Val *copied(Low *L, Loc loc, const Val *v); /* its arrays, in memory of their ow
 Val *lower_prim(Low *L, const Call *c);
 /* A member without parameters: f32.inf. */
 Val *lower_member_const(Low *L, const Binding *b);
-Atom neutral(PrimType t, PrimOp op); /* of ADD MUL MIN MAX LAND LOR AND OR XOR */
 /* map over arrays of the same width with a body made by `body` (in a scope of its own). */
 typedef Val *BodyFn(Low *L, void *env, Val **args, Loc loc);
 Val *make_map(Low *L, Loc loc, Val **arrs, int n, BodyFn *body, void *env, const AType *elem_type,
               const Env *tenv);
-Atom make_iota(Low *L, Loc loc, Atom n);
 /* Reduction of an array of scalars with an operation that has a neutral element. */
 Atom reduce_prim(Low *L, Loc loc, PrimOp op, Atom arr);
 /* The type of a call's result in fn->env_use; NULL if not known. */
 const AType *call_result_type(const Call *c);
 /* The type of the elements of an array type; NULL if not known. */
 const AType *elem_of(const AType *at);
+
+/* --- lower_apply.c --------------------------------------------------------------------------- */
+
+/* What L->apply is. */
+Val *apply_fun(Low *L, Val *fn, const Vals *args, Loc loc);
+/* Sizes and types that no argument determines, from the type at the use: `f 3 : [10]i32`. */
+Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use, const Env *env_use);
+
+/* --- lower_exp.c ----------------------------------------------------------------------------- */
+
+/* What L->exp is. */
+Val *eval_exp(Low *L, Env *env, const AExp *e);
+/* A top-level value or function. */
+Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc loc);
 
 /* --- lower_entry.c -------------------------------------------------------------------------- */
 

@@ -97,45 +97,6 @@ static bool find_direct(BuiltinId id, PrimOp *op)
 
 /* --- Constants ------------------------------------------------------------------------------ */
 
-static Atom highest(PrimType t)
-{
-    if (prim_is_float(t))
-        return atom_float(t, INFINITY);
-    int bits = prim_bits(t);
-    if (!prim_is_signed(t))
-        return atom_int(t, -1);
-    return atom_int(t, (int64_t)(UINT64_MAX >> (65 - bits)));
-}
-
-static Atom lowest(PrimType t)
-{
-    if (prim_is_float(t))
-        return atom_float(t, -INFINITY);
-    int bits = prim_bits(t);
-    return prim_is_signed(t) ? atom_int(t, (int64_t)(UINT64_MAX << (bits - 1))) : atom_int(t, 0);
-}
-
-static Atom number(PrimType t, int i)
-{
-    return prim_is_float(t) ? atom_float(t, i) : atom_int(t, i);
-}
-
-Atom neutral(PrimType t, PrimOp op)
-{
-    switch ((int)op) {
-    case OP_ADD:
-    case OP_OR:
-    case OP_XOR: return number(t, 0);
-    case OP_MUL: return number(t, 1);
-    case OP_AND: return atom_int(t, -1);
-    case OP_MIN: return t == T_BOOL ? atom_bool(true) : highest(t);
-    case OP_MAX: return t == T_BOOL ? atom_bool(false) : lowest(t);
-    case OP_LAND: return atom_bool(true);
-    case OP_LOR: return atom_bool(false);
-    default: ice(NO_LOC, "no neutral element is known");
-    }
-}
-
 /* Of a type of floats, as IEEE 754 has them: what 1 lacks to the next larger number, the greatest
  * power of 2. The least one that is normal is 2 divided by the latter. */
 static double epsilon(PrimType t)
@@ -238,7 +199,7 @@ static Atom convert(Low *L, const Call *c)
     Atom a = val_scalar(c->arg[0], c->loc);
     PrimType from = atom_type(a).elem;
     if (to == T_BOOL && from != T_BOOL)
-        return emit(L, exp_binop(L->cx, c->loc, OP_NE, a, number(from, 0)));
+        return emit(L, exp_binop(L->cx, c->loc, OP_NE, a, number_of(from, 0)));
     return emit_conv(L, c->loc, to, a);
 }
 
@@ -318,7 +279,7 @@ static Atom ldexp_of(Low *L, const Call *c)
 
 static Atom recip(Low *L, const Call *c)
 {
-    Atom x = val_scalar(c->arg[0], c->loc), one = number(atom_type(x).elem, 1);
+    Atom x = val_scalar(c->arg[0], c->loc), one = number_of(atom_type(x).elem, 1);
     return emit(L, exp_binop(L->cx, c->loc, OP_DIV, one, x));
 }
 
