@@ -45,6 +45,12 @@ void parse_error(ParseCtx *ctx, Loc loc, const char *fmt, ...)
 /* The limit of depth, once a file. */
 void parse_too_deep(ParseCtx *ctx, Loc loc);
 
+/* --- lex.l ---------------------------------------------------------------------------------- */
+
+/* A scanner of ctx->text, for yyparse. */
+void *scan_begin(ParseCtx *ctx);
+void scan_end(void *scanner);
+
 /* --- scan.c: values of tokens --------------------------------------------------------------- */
 
 AExp *scan_bool(ParseCtx *ctx, bool v, Loc loc);
