@@ -170,7 +170,7 @@ bool is_simple(const Layout *l, const CNode *n)
            (minus && is_word(l, n->kids.at[1]));
 }
 
-/* --- Nodes ------------------------------------------------------------------------------------ */
+/* --- Nodes ---------------------------------------------------------------------------------- */
 
 void walk(Layout *l, const CNode *n, int group)
 {

@@ -28,7 +28,7 @@ static inline AType *check_exp(Ck *ck, AExp *e)
     return check_against(ck, e, NULL);
 }
 
-/* --- require.c ------------------------------------------------------------------------------- */
+/* --- require.c ------------------------------------------------------------------------------ */
 
 /* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
 bool check_is(Ck *ck, AExp *e, AType *want, const char *what);
@@ -37,13 +37,13 @@ bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what);
  * is compiled, so no control flow may yield one. */
 bool value_only(Ck *ck, AType *t, Loc loc, const char *what);
 
-/* --- check_attr.c ---------------------------------------------------------------------------- */
+/* --- check_attr.c --------------------------------------------------------------------------- */
 
 void check_attr(const Attr *a);
 /* Of what has no value: warns of attributes that mean nothing, refuses those of values. */
 void check_attrs(Ck *ck, const Attrs *as);
 
-/* --- check_type.c ---------------------------------------------------------------------------- */
+/* --- check_type.c --------------------------------------------------------------------------- */
 
 /* Where a type stands decides what an anonymous size `[]` in it means. */
 typedef enum {
@@ -69,7 +69,7 @@ AType *ty_reveal(Ck *ck, AType *t, const Subst *s, TypePlace at, Bindings *sizes
 void check_tparams(Ck *ck, TParams *tps, Bindings *out);
 TypeClass class_of_lifted(TParamKind k);
 
-/* --- check_pat.c ----------------------------------------------------------------------------- */
+/* --- check_pat.c ---------------------------------------------------------------------------- */
 
 AType *check_pat(Ck *ck, Pat *p, TypePlace at);
 /* Whether a type is written in it. */
@@ -84,7 +84,7 @@ void check_names_used(Ck *ck, const Bindings *sizes, const AType *pattern);
  * any i64, others if they do. `later` may be NULL: then any. */
 Binding *size_param(const Pat *p, const AType *later);
 
-/* --- check_def.c ----------------------------------------------------------------------------- */
+/* --- check_def.c ---------------------------------------------------------------------------- */
 
 void check_def(Ck *ck, Def *d);
 /* Reports that nobody could apply a function that the definition returns, of type `result` or in
@@ -95,7 +95,7 @@ void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id);
 void check_result_visible(Ck *ck, const TypeExp *te, const AType *t, const Bindings *names,
                           int first_uid);
 
-/* --- check_app.c, check_loop.c, check_sum.c -------------------------------------------------- */
+/* --- check_app.c, check_loop.c, check_sum.c ------------------------------------------------- */
 
 /* The type of an application. A function that is left where another type is wanted is reported: an
  * argument is missing. */
@@ -105,12 +105,12 @@ AType *check_loop(Ck *ck, AExp *e, AType *want);
 AType *check_constr(Ck *ck, AExp *e, AType *want);
 AType *check_match(Ck *ck, AExp *e, AType *want);
 
-/* --- check_exp.c ----------------------------------------------------------------------------- */
+/* --- check_exp.c ---------------------------------------------------------------------------- */
 
 /* What ck->exp is. */
 AType *infer_exp(Ck *ck, AExp *e, AType *want);
 
-/* --- zonk.c, causality.c, exhaust.c, warn.c -------------------------------------------------- */
+/* --- zonk.c, causality.c, exhaust.c, warn.c ------------------------------------------------- */
 
 /* Gives the remaining variables their defaults, then finishes the types of all nodes. */
 void zonk_def(Ck *ck, Def *d);
@@ -126,7 +126,7 @@ void warn_def(Ck *ck, const Def *d);
  * cases that are never reached. */
 void exhaust_def(Ck *ck, const Def *d);
 
-/* --- check_top.c ----------------------------------------------------------------------------- */
+/* --- check_top.c ---------------------------------------------------------------------------- */
 
 /* A definition at top level, through all phases. */
 void check_top(Ck *ck, Def *d);

@@ -11,10 +11,10 @@ static AType *constr_of(Ck *ck, AExp *e, AType *want)
 {
     AExps *es = &e->constr.elems;
     AType *t = ty_idle_sizes(ck, ty_plain(ck, want), e->loc);
-    AType *holds = payload_of(ck, t, e->constr.name, e->loc);
+    AType *holds = constr_payload(ck, t, e->constr.name, e->loc);
     bool tuple = es->n && es->at[0]->kind == AE_TUPLE;
-    Given given = {es->n, tuple ? es->at[0]->seq.elems.n : 0, true};
-    bool ok = right_count(ck, holds, given, e->constr.name, t, e->loc);
+    ConstrGiven given = {es->n, tuple ? es->at[0]->seq.elems.n : 0, true};
+    bool ok = constr_count_fits(ck, holds, given, e->constr.name, t, e->loc);
     for (int i = 0; i < es->n; i++) {
         if (!ok) /* nothing is known of what it should be */
             ty_unify(ck, ty_error(ck), check_exp(ck, es->at[i]));

@@ -632,7 +632,7 @@ TParamKind lifted_of(const AType *t)
                                                                      : TP_TYPE;
 }
 
-/* --- Declarations of types, and parameters --------------------------------------------------- */
+/* --- Declarations of types, and parameters -------------------------------------------------- */
 
 TypeClass class_of_lifted(TParamKind k)
 {

@@ -192,7 +192,7 @@ static void spec_value(Inst *in, const Spec *s)
     add_member(in, b);
 }
 
-/* --- What `with` names ----------------------------------------------------------------------- */
+/* --- What `with` names ---------------------------------------------------------------------- */
 
 /* "t" for "M" and "M.t"; NULL if it is not of that module. */
 static const char *name_within(const char *module, const char *name)

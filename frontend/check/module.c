@@ -280,7 +280,7 @@ static Module *check_module(Ck *ck, ModExp *e)
     ice(e->loc, "module expression of unknown kind");
 }
 
-/* --- Declarations ---------------------------------------------------------------------------- */
+/* --- Declarations --------------------------------------------------------------------------- */
 
 static void check_module_decl(Ck *ck, Decl *d)
 {
@@ -412,7 +412,7 @@ static void check_decls(Ck *ck, Decls *ds)
     }
 }
 
-/* --- Files ----------------------------------------------------------------------------------- */
+/* --- Files ---------------------------------------------------------------------------------- */
 
 /* Checks a file when it is first imported, in whatever module that is. */
 Module *file_module(Ck *ck, File *f)

@@ -333,7 +333,7 @@ static bool mentions(const AType *t, const Binding *var)
     return has_var((void *)var, t);
 }
 
-/* --- What a type parameter tells -------------------------------------------------------------- */
+/* --- What a type parameter tells ------------------------------------------------------------ */
 
 static int times_mentioned(const AType *t, const Binding *var)
 {

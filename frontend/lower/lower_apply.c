@@ -1,7 +1,7 @@
 /* Application of function values: those of the program are inlined, builtins go to their files. */
 #include "frontend/lower/lower_int.h"
 
-/* --- Sizes and types from the use ------------------------------------------------------------ */
+/* --- Sizes and types from the use ----------------------------------------------------------- */
 
 /* Names in the size of a scheme stand for the same part of the size at the use: `[n * m]`, `[3 *
  * 4]`. */
@@ -60,7 +60,7 @@ Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use, con
     return env;
 }
 
-/* --- Application ----------------------------------------------------------------------------- */
+/* --- Application ---------------------------------------------------------------------------- */
 
 static bool all_bound(const Env *env, const Bindings *tparams)
 {

@@ -1,7 +1,7 @@
 /* Lowering of expressions: names, tuples, lets, attributes; other forms have files below. */
 #include "frontend/lower/lower_int.h"
 
-/* --- Names ----------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------- */
 
 static Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env_use)
 {
@@ -81,7 +81,7 @@ static Val *lower_name(Low *L, Env *env, const AExp *e)
     return v;
 }
 
-/* --- Application ----------------------------------------------------------------------------- */
+/* --- Application ---------------------------------------------------------------------------- */
 
 static Val *lower_app(Low *L, Env *env, const AExp *e)
 {

@@ -149,7 +149,7 @@ enum { MAX_CALLS = 100000 };
 /* Reports a known limitation and gives up this entry. */
 #define low_limit(L, ...) (diag_limit(__VA_ARGS__), longjmp((L)->abandon, 1))
 
-/* --- Parts ----------------------------------------------------------------------------------- */
+/* --- Parts ---------------------------------------------------------------------------------- */
 
 /* The value of a part of an expression (eval_exp); what a function value gives (apply_fun). */
 static inline Val *lower_exp(Low *L, Env *env, const AExp *e)
@@ -161,7 +161,7 @@ static inline Val *apply(Low *L, Val *fn, const Vals *args, Loc loc)
     return L->apply(L, fn, args, loc);
 }
 
-/* --- lower_val.c: values, scopes, statements ------------------------------------------------- */
+/* --- lower_val.c: values, scopes, statements ------------------------------------------------ */
 
 Val *val_atom(Low *L, Atom a);
 /* (): a scalar that says nothing, so that arrays of () have a size as others have. */
@@ -199,7 +199,7 @@ Val *lower_project(const AType *at, const Val *v, const char *name, Loc loc);
 Val *apply1(Low *L, Val *fn, Val *a, Loc loc);
 Val *apply2(Low *L, Val *fn, Val *a, Val *b, Loc loc);
 
-/* --- lower_layout.c: sums -------------------------------------------------------------------- */
+/* --- lower_layout.c: sums ------------------------------------------------------------------- */
 
 /* The sum of which constructor number k would hold the tuple holds[k], and `chosen` does (-1: none
  * in particular). An array of sums has as many dimensions as `rank` says. */
@@ -213,11 +213,11 @@ int sum_values(Low *L, const AType *at);
 /* Which of these what constructor k holds is, in order; without what stands for (). */
 SumPlaces sum_type_places(Low *L, const AType *at, int k);
 
-/* --- lower_num.c: numbers, what is known of them, assertions --------------------------------- */
+/* --- lower_num.c: numbers, what is known of them, assertions -------------------------------- */
 
-Atom highest(PrimType t);
-Atom lowest(PrimType t);
-Atom number_of(PrimType t, int i);
+Atom atom_highest(PrimType t);
+Atom atom_lowest(PrimType t);
+Atom atom_number(PrimType t, int i);
 Atom neutral(PrimType t, PrimOp op); /* of ADD MUL MIN MAX LAND LOR AND OR XOR */
 /* Enters a fact: it holds in the scope at work and further inside. */
 void add_fact(Low *L, Fact f);
@@ -256,7 +256,7 @@ Atom at_least_0(Low *L, Loc loc, Atom n); /* n, or 0 if that is more */
  * to have it. */
 Atom common_width(Low *L, Loc loc, Val **vals, int n);
 
-/* --- lower_size.c: sizes of types ------------------------------------------------------------ */
+/* --- lower_size.c: sizes of types ----------------------------------------------------------- */
 
 /* The sizes that a type gives to the dimensions of each leaf of a value (as far as it says: a leaf
  * under a type variable has fewer, but of one whose sizes may vary unknown ones). */
@@ -285,7 +285,7 @@ Env *bind_sizes_inside(Low *L, Env *env, const AType *at, const Val *v);
 /* Makes v have the type: binds its unbound sizes, asserts that the others are as they should be. */
 Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc);
 
-/* --- lower_lambda.c: functions of the IR ----------------------------------------------------- */
+/* --- lower_lambda.c: functions of the IR ---------------------------------------------------- */
 
 /* A fresh variable for each leaf of v: of its type, or of its rows' type. */
 Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
@@ -294,7 +294,7 @@ Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
 Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
                      Loc loc);
 
-/* --- lower_blank.c: values that only a type describes ---------------------------------------- */
+/* --- lower_blank.c: values that only a type describes --------------------------------------- */
 
 /* A number, or array of numbers, of that type. */
 Atom zeros(Low *L, Loc loc, Type t);
@@ -306,13 +306,13 @@ Val *blank_value(Low *L, const Env *env, const AType *at, Loc loc);
 Val *blank_holds(Low *L, const Env *env, const AType *holds, const AType *beside,
                  const Val *beside_val, Loc loc);
 
-/* --- lower_pat.c: patterns ------------------------------------------------------------------- */
+/* --- lower_pat.c: patterns ------------------------------------------------------------------ */
 
 Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v);
 /* Whether v is of the pattern's form. */
 Atom pat_matches(Low *L, const Pat *p, const Val *v);
 
-/* --- lower_if.c ------------------------------------------------------------------------------ */
+/* --- lower_if.c ----------------------------------------------------------------------------- */
 
 Val *lower_if(Low *L, Env *env, const AExp *e);
 /* if test then ... else ..., both sides being in popped scopes. */
@@ -338,7 +338,7 @@ Val *slice_rows(Low *L, Loc loc, Val *v, Atom start, Atom n, Atom stride, bool s
 Val *index_row(Low *L, Loc loc, Val *v, Atom i, bool safe);
 Atom make_iota(Low *L, Loc loc, Atom n);
 
-/* --- lower_loop.c, lower_sum.c, lower_assert.c ----------------------------------------------- */
+/* --- lower_loop.c, lower_sum.c, lower_assert.c ---------------------------------------------- */
 
 Val *lower_loop(Low *L, Env *env, const AExp *e);
 Val *lower_constr(Low *L, Env *env, const AExp *e);
@@ -361,7 +361,7 @@ void ext_leaves(Low *L, const AType *at, const Val *v, Atoms *out);
 
 void lower_trace(Low *L, const Env *env, const AExp *e, const Attr *trace, const Val *v);
 
-/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ------------------------------------- */
+/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ------------------------------------ */
 
 /* NULL if the builtin is not of that file's. */
 Val *lower_soac(Low *L, const Call *c);
@@ -381,14 +381,14 @@ const AType *call_result_type(const Call *c);
 /* The type of the elements of an array type; NULL if not known. */
 const AType *elem_of(const AType *at);
 
-/* --- lower_apply.c --------------------------------------------------------------------------- */
+/* --- lower_apply.c -------------------------------------------------------------------------- */
 
 /* What L->apply is. */
 Val *apply_fun(Low *L, Val *fn, const Vals *args, Loc loc);
 /* Sizes and types that no argument determines, from the type at the use: `f 3 : [10]i32`. */
 Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use, const Env *env_use);
 
-/* --- lower_exp.c ----------------------------------------------------------------------------- */
+/* --- lower_exp.c ---------------------------------------------------------------------------- */
 
 /* What L->exp is. */
 Val *eval_exp(Low *L, Env *env, const AExp *e);

@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-/* --- Constants ------------------------------------------------------------------------------- */
+/* --- Constants ------------------------------------------------------------------------------ */
 
-Atom highest(PrimType t)
+Atom atom_highest(PrimType t)
 {
     if (prim_is_float(t))
         return atom_float(t, INFINITY);
@@ -15,7 +15,7 @@ Atom highest(PrimType t)
     return atom_int(t, (int64_t)(UINT64_MAX >> (65 - bits)));
 }
 
-Atom lowest(PrimType t)
+Atom atom_lowest(PrimType t)
 {
     if (prim_is_float(t))
         return atom_float(t, -INFINITY);
@@ -23,7 +23,7 @@ Atom lowest(PrimType t)
     return prim_is_signed(t) ? atom_int(t, (int64_t)(UINT64_MAX << (bits - 1))) : atom_int(t, 0);
 }
 
-Atom number_of(PrimType t, int i)
+Atom atom_number(PrimType t, int i)
 {
     return prim_is_float(t) ? atom_float(t, i) : atom_int(t, i);
 }
@@ -33,11 +33,11 @@ Atom neutral(PrimType t, PrimOp op)
     switch ((int)op) {
     case OP_ADD:
     case OP_OR:
-    case OP_XOR: return number_of(t, 0);
-    case OP_MUL: return number_of(t, 1);
+    case OP_XOR: return atom_number(t, 0);
+    case OP_MUL: return atom_number(t, 1);
     case OP_AND: return atom_int(t, -1);
-    case OP_MIN: return t == T_BOOL ? atom_bool(true) : highest(t);
-    case OP_MAX: return t == T_BOOL ? atom_bool(false) : lowest(t);
+    case OP_MIN: return t == T_BOOL ? atom_bool(true) : atom_highest(t);
+    case OP_MAX: return t == T_BOOL ? atom_bool(false) : atom_lowest(t);
     case OP_LAND: return atom_bool(true);
     case OP_LOR: return atom_bool(false);
     default: ice(NO_LOC, "no neutral element is known");

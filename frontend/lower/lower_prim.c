@@ -119,8 +119,8 @@ Val *lower_member_const(Low *L, const Binding *b)
 {
     PrimType t = b->scalar;
     switch ((int)b->builtin) {
-    case BI_HIGHEST: return val_atom(L, highest(t));
-    case BI_LOWEST: return val_atom(L, lowest(t));
+    case BI_HIGHEST: return val_atom(L, atom_highest(t));
+    case BI_LOWEST: return val_atom(L, atom_lowest(t));
     case BI_NUM_BITS: return val_atom(L, atom_int(T_I32, prim_bits(t)));
     case BI_INF: return val_atom(L, atom_float(t, INFINITY));
     case BI_NAN: return val_atom(L, atom_float(t, NAN));
@@ -199,7 +199,7 @@ static Atom convert(Low *L, const Call *c)
     Atom a = val_scalar(c->arg[0], c->loc);
     PrimType from = atom_type(a).elem;
     if (to == T_BOOL && from != T_BOOL)
-        return emit(L, exp_binop(L->cx, c->loc, OP_NE, a, number_of(from, 0)));
+        return emit(L, exp_binop(L->cx, c->loc, OP_NE, a, atom_number(from, 0)));
     return emit_conv(L, c->loc, to, a);
 }
 
@@ -279,7 +279,7 @@ static Atom ldexp_of(Low *L, const Call *c)
 
 static Atom recip(Low *L, const Call *c)
 {
-    Atom x = val_scalar(c->arg[0], c->loc), one = number_of(atom_type(x).elem, 1);
+    Atom x = val_scalar(c->arg[0], c->loc), one = atom_number(atom_type(x).elem, 1);
     return emit(L, exp_binop(L->cx, c->loc, OP_DIV, one, x));
 }
 

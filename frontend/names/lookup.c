@@ -36,7 +36,7 @@ void note_module(Ck *ck, const char *name, Loc loc)
     note_parts(ck, name, loc, SPACE_TERM);
 }
 
-/* --- Look-up --------------------------------------------------------------------------------- */
+/* --- Look-up -------------------------------------------------------------------------------- */
 
 Binding *find_value(Ck *ck, const char *name, Loc loc)
 {

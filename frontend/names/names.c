@@ -247,7 +247,7 @@ Module *module_of_exp(Ck *ck, const AExp *e)
     return b && b->kind == BIND_MODULE ? b->module : NULL;
 }
 
-/* --- Look-up --------------------------------------------------------------------------------- */
+/* --- Look-up -------------------------------------------------------------------------------- */
 
 /* The binding of a name, with or without dots; NULL if there is none. */
 Binding *find_binding(Ck *ck, const char *name, Space space)
@@ -265,7 +265,7 @@ Binding *find_binding(Ck *ck, const char *name, Space space)
                                  : NULL;
 }
 
-/* --- Names that declarations give ------------------------------------------------------------ */
+/* --- Names that declarations give ----------------------------------------------------------- */
 
 const char *declares(const Decl *d, Space *space, Loc *loc)
 {
@@ -297,7 +297,7 @@ Loc declared_at(const Decl *d, const char *name, Space space)
     return declared == name && in == space ? at : (Loc){0, 0};
 }
 
-/* --- Names of sizes in messages -------------------------------------------------------------- */
+/* --- Names of sizes in messages ------------------------------------------------------------- */
 
 static bool is_bound(void *env, const char *name)
 {

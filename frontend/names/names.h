@@ -62,7 +62,7 @@ struct rt_spelling;
 void try_builtins(struct rt_spelling *sp);
 extern const char prelude_text[], prelude_modtypes[]; /* prelude.c */
 
-/* --- members.c ------------------------------------------------------------------------------- */
+/* --- members.c ------------------------------------------------------------------------------ */
 
 Space space_of(const Binding *b);
 Module *module_new(Ck *ck, Loc loc);
@@ -119,7 +119,7 @@ void report_no_type(Ck *ck, const char *name, Loc loc);
 /* "; did you mean `x`?" of a member that is called alike, or "". */
 const char *nearest_member(Ck *ck, Module *m, const char *name, Space space);
 
-/* --- lookup.c -------------------------------------------------------------------------------- */
+/* --- lookup.c ------------------------------------------------------------------------------- */
 
 /* Keeps for editors that part `part` of the name at loc is b. */
 void note_name(Ck *ck, Loc loc, int part, Binding *b);

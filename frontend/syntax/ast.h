@@ -524,7 +524,7 @@ struct Def {
     bool wrong;      /* [check] an error was reported in it, or in what it uses */
 };
 
-/* --- ast_walk.c: the parts of nodes ---------------------------------------------------------- */
+/* --- ast_walk.c: the parts of nodes --------------------------------------------------------- */
 
 /* What is done to each part that lies directly in a node, if it is there; it may put another one in
  * its place. NULL: nothing. */

@@ -94,7 +94,7 @@ AType *type_result(const AType *t)
     return (AType *)t;
 }
 
-/* --- Expressions in sizes -------------------------------------------------------------------- */
+/* --- Expressions in sizes ------------------------------------------------------------------- */
 
 bool size_exp_form(const AExp *e)
 {

@@ -48,7 +48,7 @@ const char *show_size(Ck *ck, const Size *s)
     return size_str_with(ck->a, s, &ck->size_names);
 }
 
-/* --- Types in messages ----------------------------------------------------------------------- */
+/* --- Types in messages ---------------------------------------------------------------------- */
 
 const char *class_words(TypeClass c)
 {

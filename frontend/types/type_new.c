@@ -15,7 +15,7 @@ Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc)
     return b;
 }
 
-/* --- Types ----------------------------------------------------------------------------------- */
+/* --- Types ---------------------------------------------------------------------------------- */
 
 static AType *ty_new(Ck *ck, TypeKind k)
 {

@@ -165,7 +165,7 @@ typedef struct {
     VEC(TypeDecl *) decls; /* for abstract types: what they are applied to becomes an instance */
 } Subst;
 
-/* --- type_new.c ------------------------------------------------------------------------------ */
+/* --- type_new.c ----------------------------------------------------------------------------- */
 
 Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
 AType *ty_scalar(Ck *ck, PrimType s);
@@ -188,7 +188,7 @@ void trail_undo(Ck *ck, int mark);
 void save_type(Ck *ck, AType *t);
 void save_size(Ck *ck, Size *s);
 
-/* --- tell.c ---------------------------------------------------------------------------------- */
+/* --- tell.c --------------------------------------------------------------------------------- */
 
 /* Sections of docs/language.md that explain messages (diag_explained). */
 #define SECTION_SIZES       "Sizes"
@@ -251,7 +251,7 @@ bool sz_lower(Ck *ck, Size *s, const Outer *o);
  * equal, when `final` also what is still open. */
 void solve_sizes(Ck *ck, int first, bool final);
 
-/* --- subst.c --------------------------------------------------------------------------------- */
+/* --- subst.c -------------------------------------------------------------------------------- */
 
 /* A type with other sizes and type parameters, sharing what does not change. */
 typedef struct {
@@ -300,7 +300,7 @@ bool ty_has_abstract(const AType *t);
  * results: then its value can be read off a value. */
 bool ty_witnesses(const AType *t, const Binding *b);
 
-/* --- generalise.c ---------------------------------------------------------------------------- */
+/* --- generalise.c --------------------------------------------------------------------------- */
 
 /* Variables of the level below become parameters, which `out` receives. */
 void generalise_type(Ck *ck, AType *t, Bindings *out);
@@ -310,7 +310,7 @@ AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);
 /* The same for sizes that vary with the calls of functions that were unified. */
 AType *seal_varying(Ck *ck, AType *t, Bindings *exists);
 
-/* --- unify.c --------------------------------------------------------------------------------- */
+/* --- unify.c -------------------------------------------------------------------------------- */
 
 static inline void ck_try(Ck *ck) /* before a unification that is to be reported */
 {
@@ -343,13 +343,14 @@ typedef struct {
     int n;
     int in_first; /* as many as a tuple that is the first has; 0: it is none */
     bool exp;     /* not a pattern */
-} Given;
+} ConstrGiven;
 /* What the constructor of that name holds in type t: a tuple; an error, reported, if t has none. */
-AType *payload_of(Ck *ck, AType *t, const char *name, Loc loc);
+AType *constr_payload(Ck *ck, AType *t, const char *name, Loc loc);
 /* Whether a constructor that holds `holds` is given so much; reports if not. */
-bool right_count(Ck *ck, const AType *holds, Given g, const char *name, const AType *t, Loc loc);
+bool constr_count_fits(Ck *ck, const AType *holds, ConstrGiven g, const char *name, const AType *t,
+                       Loc loc);
 
-/* --- join.c ---------------------------------------------------------------------------------- */
+/* --- join.c --------------------------------------------------------------------------------- */
 
 /* As ty_unify, but where sizes differ the result has an unknown one (branches of an if). NULL if
  * the types differ otherwise. */

@@ -44,9 +44,9 @@ AType *with_field(Ck *ck, AType *t, const Step *path, int n, AType *part)
     return ty_elems_like(ck, t, elems);
 }
 
-/* --- Constructors ---------------------------------------------------------------------------- */
+/* --- Constructors --------------------------------------------------------------------------- */
 
-AType *payload_of(Ck *ck, AType *t, const char *name, Loc loc)
+AType *constr_payload(Ck *ck, AType *t, const char *name, Loc loc)
 {
     t = type_deref(t);
     if (t->kind == TY_ERROR)
@@ -71,7 +71,7 @@ AType *payload_of(Ck *ck, AType *t, const char *name, Loc loc)
 }
 
 /* What people mean who give a constructor another number of values than it holds. */
-static const char *count_hint(const AType *holds, const Given *g)
+static const char *count_hint(const AType *holds, const ConstrGiven *g)
 {
     const AType *first = holds->elems.n == 1 ? type_deref(holds->elems.at[0]) : NULL;
     if (first && first->kind == TY_TUPLE && g->n > 1 && first->elems.n == g->n)
@@ -83,7 +83,8 @@ static const char *count_hint(const AType *holds, const Given *g)
                : "";
 }
 
-bool right_count(Ck *ck, const AType *holds, Given g, const char *name, const AType *t, Loc loc)
+bool constr_count_fits(Ck *ck, const AType *holds, ConstrGiven g, const char *name, const AType *t,
+                       Loc loc)
 {
     if (holds->kind == TY_ERROR || holds->elems.n == g.n)
         return holds->kind != TY_ERROR;
@@ -109,7 +110,7 @@ bool wants_constr(const Ck *ck, const AType *t)
     return false;
 }
 
-/* --- What was wanted -------------------------------------------------------------------------- */
+/* --- What was wanted ------------------------------------------------------------------------ */
 
 static void solve_field(Ck *ck, const Wanted *w)
 {
@@ -128,9 +129,9 @@ static int tuple_size(const ATypes *ts)
 
 static void solve_constr(Ck *ck, const Wanted *w)
 {
-    AType *t = type_deref(w->whole), *holds = payload_of(ck, t, w->name, w->loc);
-    Given given = {w->part->elems.n, tuple_size(&w->part->elems), false};
-    if (!right_count(ck, holds, given, w->name, t, w->loc)) {
+    AType *t = type_deref(w->whole), *holds = constr_payload(ck, t, w->name, w->loc);
+    ConstrGiven given = {w->part->elems.n, tuple_size(&w->part->elems), false};
+    if (!constr_count_fits(ck, holds, given, w->name, t, w->loc)) {
         ty_unify(ck, ty_error(ck), w->part);
         return;
     }
