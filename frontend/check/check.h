@@ -1,9 +1,13 @@
-/* The checker of expressions and definitions, shared by its files. Phases of one definition, in
- * this order (check_top.c): check_def.c   parameters, result, generalisation check_exp.c
- * expressions: names, types and sizes by inference (types/unify.c) zonk.c        inference
- * variables are replaced by what they stand for; literals get scalars causality.c   sizes are known
- * before they are used exhaust.c     patterns cover all values consume/      aliases and
- * consumption, on the finished types warn.c        warnings
+/* The checker of expressions and definitions, shared by its files.
+ *
+ * Phases of one definition, in this order (check_top.c):
+ *   check_def.c   parameters, result, generalisation
+ *   check_exp.c   expressions: names, types and sizes by inference (types/unify.c)
+ *   zonk.c        inference variables are replaced by what they stand for; literals get scalars
+ *   causality.c   sizes are known before they are used
+ *   exhaust.c     patterns cover all values
+ *   consume/      aliases and consumption, on the finished types
+ *   warn.c        warnings
  *
  * Of the rules each file is above the ones before it: require.c, check_attr.c, check_type.c,
  * check_pat.c, check_def.c, those of forms (check_app.c, check_loop.c, check_sum.c), check_exp.c.

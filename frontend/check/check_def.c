@@ -104,7 +104,6 @@ void check_result_visible(Ck *ck, const TypeExp *te, const AType *t, const Bindi
     ck_note(ck, v.bad->var->loc, "only a parameter as a whole can be a size of the result");
 }
 
-/* The finished type of the definition; takes the variables of its level for parameters. */
 static bool is_unknown(void *first_id, const Size *leaf)
 {
     return leaf->kind == SZ_UNKNOWN && !leaf->wrong && leaf->id >= *(int *)first_id;
@@ -174,6 +173,7 @@ static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *e
     return ty_subst(ck, d->ret_type, &s);
 }
 
+/* The finished type of the definition; takes the variables of its level for parameters. */
 static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings *exists,
                        const Subst *made, int first_uid, int first_id)
 {

@@ -90,7 +90,7 @@ struct Size {
     AExp *exp;
     ASizes args;     /* SZ_EXP: the values of its parts; names may have been replaced */
     int id;          /* SZ_UNKNOWN, SZ_META */
-    int level, born; /* SZ_META: see check.h */
+    int level, born; /* SZ_META: see types.h */
     bool varies;    /* SZ_UNKNOWN: may be another one at each call of a function; SZ_META: may stand
                      * for such a size */
     bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
