@@ -16,6 +16,14 @@
 /* Elements of rows up to which threads do well that keep several of them in global memory. */
 #define RT_SHORT_ROW 12
 
+/* Additions in the time in which an element goes to memory and comes back, as all others do; loads,
+ * and places in the text that read such an element, which may be instead. */
+#define RT_PASS_WORK  256
+#define RT_PASS_LOADS 24
+#define RT_PASS_READS 12
+/* Additions that take no longer than a load from a cache. */
+#define RT_LOAD_WORK 8
+
 /* The time of so many launches, in which each work-item makes `steps`, one after the other, and the
  * whole device together goes over `elems`. */
 static inline __attribute__((unused)) int64_t mf_time(int64_t launches, int64_t steps,
@@ -29,6 +37,29 @@ static inline __attribute__((unused)) int64_t mf_time(int64_t launches, int64_t 
 static inline __attribute__((unused)) bool mf_pays(int64_t spared, int64_t steps, int64_t elems)
 {
     return mf_time(0, steps, 0) <= mf_time(spared, 0, elems);
+}
+
+/* Elements that the device goes over in the time of so many steps. */
+static inline int64_t mf_elems_in(int64_t steps)
+{
+    return steps * RT_FULL_DEVICE;
+}
+
+/* Is it fewer passes over memory if so many readers compute an array that is made from `arrays`,
+ * than if it is made and read? A launch is worth one, too. */
+static inline bool mf_spares_passes(int64_t readers, int64_t arrays)
+{
+    return readers * arrays <= arrays + 1 + readers;
+}
+
+/* Of so many launches of `items` work-items in all, on a device that runs at_once of them: are they
+ * so short that launching is what takes the time? */
+static inline bool mf_launches_bind(int64_t launches, int64_t items, double bytes,
+                                    double operations, int64_t at_once)
+{
+    enum { ROUNDS = 2, BYTES = 4 << 20, OPERATIONS = 64 /* of a work-item */ };
+    return items <= launches * at_once * ROUNDS && bytes <= (double)launches * BYTES &&
+           operations <= (double)items * OPERATIONS;
 }
 
 /* What the parallelism of a version counts in a comparison with its threshold, when there is `work`

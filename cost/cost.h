@@ -2,7 +2,9 @@
  * programs do that when they know the sizes and the device. What is done is counted by those who do
  * it (rules, makers, passes); what that counts, and who wins, is said here and nowhere else.
  *
- *   pays.c   what a kernel needs to pay */
+ *   pays.c        what a kernel needs to pay
+ *   layouts.c     accesses to memory, by how arrays lie
+ *   group_time.c  work-groups of a size */
 #ifndef COST_COST_H
 #define COST_COST_H
 

@@ -329,7 +329,7 @@ static Cost cost_of_threads(const Exp *e, int bytes)
         return never_pays(IN_PLACE);
     return (Cost){.spared = atom_i64(0),
                   .steps = e->soac.width,
-                  .elems = atom_i64((int64_t)RT_ROW_BYTES / bytes * RT_FULL_DEVICE)};
+                  .elems = atom_i64(mf_elems_in(RT_ROW_BYTES / bytes))};
 }
 
 static void bound_in(VarSet *inside, const Body *b)
@@ -456,8 +456,7 @@ static Cost cost_of_chain(Flat *fl, const MapNest *S, Atom width, Bld *bl)
     Atom enough = bld_binop(bl, loc, OP_MIN, full, atom_i64(1));
     return (Cost){.spared = atom_i64(0),
                   .steps = width,
-                  .elems =
-                      times(bl, loc, enough, atom_i64((int64_t)RT_SHORT_ROW * RT_FULL_DEVICE))};
+                  .elems = times(bl, loc, enough, atom_i64(mf_elems_in(RT_SHORT_ROW)))};
 }
 
 /* Lanes share out a turn's reduction, so many to an element, and go through all turns in a launch;
@@ -509,7 +508,7 @@ static Cost cost_of_rows(const Exp *e, const MapNest *S, Bld *bl)
     Atom least = bld_binop(bl, loc, OP_MIN, rows, e->soac.width);
     return (Cost){.spared = atom_i64(0),
                   .steps = atom_i64(GROUP_PAR),
-                  .elems = times(bl, loc, least, atom_i64(RT_FULL_DEVICE))};
+                  .elems = times(bl, loc, least, atom_i64(mf_elems_in(1)))};
 }
 
 /* Does b consist of reductions and maps, beside scalar code? */

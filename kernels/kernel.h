@@ -11,7 +11,7 @@
  *   hist.c       sequential histograms; updates of bins (hist.h)
  *   nest.c       index spaces of seg constructs; what their kernels have in common
  *   segmap.c segtile.c segred.c segscan.c segscatter.c seghist.c   level 1
- *   group.c groupcost.c groupseg.c groupscan.c groupafter.c   level 0 inside a level-1 segmap
+ *   group.c groupseg.c groupscan.c groupafter.c   level 0 inside a level-1 segmap
  *
  * Two modes of the same walk over statements:
  *   thread mode (kg->coop false)  the code belongs to one work-item;

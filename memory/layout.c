@@ -7,7 +7,7 @@
  *
  * Arrays with memory of their own are nodes of a graph; views of them (transpositions, slices,
  * aliases, in-place updates) are seen through; edges are the places where an array is passed on.
- * cost.c finds the layouts.
+ * layout_search.c finds the layouts.
  *
  * Then each construct for which a copy is the cheaper way reads through a `manifest`. It stands
  * before the construct, in front of the host loops around it that do not change the array, in the

@@ -2,20 +2,12 @@
 #ifndef MEMORY_LAYOUT_H
 #define MEMORY_LAYOUT_H
 
+#include "cost/layouts.h"
 #include "memory/memory.h"
 
 enum { MAX_DIMS = 16 };
 
 /* --- reads.c --------------------------------------------------------------------------------- */
-
-/* How the elements of an array are wanted. */
-typedef enum {
-    WANT_ONCE,  /* each by one work-item */
-    WANT_AGAIN, /* the same work-item wants the neighbours in memory as well, or many work-items the
-                   same element: more than once from memory if they lie apart */
-    WANT_PART,  /* only those of some positions: one of the indices is the same for all */
-    WANT_GUESS  /* nothing is known, so perhaps in the program's order */
-} WantKind;
 
 /* One access of an array from outside in a construct at level 1. */
 typedef struct {
@@ -46,12 +38,7 @@ VarSet *mem_computed(Ctx *cx, const Entry *en);
  * written is for the caller to say. */
 const Exp *within_update(Ctx *cx, Alias *al, const Body *b, int i, int j);
 
-/* --- cost.c: layouts as numbers, and the search for the least --------------------------------- */
-
-enum { RIGHT = 2, ONCE = 8, AGAIN = 16, WRITE = 6, COPY = 6, PASS_ON = 12 };
-enum { GROUP_ONCE = 4, GROUP_WRITE = 3, SOME = 1, GUESSED = 4, SCATTERED = 3 };
-enum { WHOLE = 81, LOOP_TURNS = 8, MAX_TURNS = 512 };
-enum { TRANSACTION = 32, CACHED = 64 * 1024 }; /* bytes */
+/* --- layout_search.c ----------------------------------------------------------------------- */
 
 typedef struct Node Node;
 typedef VEC(Node *) Nodes;

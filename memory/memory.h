@@ -6,7 +6,7 @@
  *   place.c        where results are built (place.h)
  *   reads.c        how a construct reads arrays
  *   layout.c       readers, writers and ways of each array
- *   cost.c         the layouts that cost least
+ *   layout_search.c  the layouts that cost least
  *   reread.c       the pass that makes copies in other layouts for reading
  *   within.c       results that are built in the array that they become part of
  *   assign.c       blocks and index functions; the copies that these need are statements

@@ -22,13 +22,11 @@
  * what comes out thrown away; then for those for which that is good.
  *
  * SEG dialect. Before and after: well-formed. */
+#include "common/cost.h"
 #include "ir/passes/fuse_merge.h"
 #include "ir/passes/uses.h"
 
 enum { MAX_RANK = 8 };
-/* What a reader may do more; reads in all, each of which is text of a kernel; what a
- * formula costs. */
-enum { MOST_WORK = 256, MOST_LOADS = 24, MOST_READS = 12, LITTLE = 8 };
 
 /* An array that need not be made: a result of a segmap. */
 typedef struct {
@@ -174,7 +172,8 @@ static bool all_stable(const Again *A, const Exp *e)
 static void made_new(Again *A, const Exp *e, Var *v, int j)
 {
     Cost c = cost_of_result(A, e, j);
-    if (!c.ok || c.work > MOST_WORK || c.loads > MOST_LOADS || !uses_stable(A->us, atom_var(v)))
+    if (!c.ok || c.work > RT_PASS_WORK || c.loads > RT_PASS_LOADS ||
+        !uses_stable(A->us, atom_var(v)))
         return;
     Made *m = NEW(A->cx->perm, Made);
     *m = (Made){.seg = e, .result = j, .work = c.work, .loads = c.loads, .loops = A->loops};
@@ -282,7 +281,7 @@ static void no_reads_by_now(Again *A, Made *m)
 /* May each element be wanted as often as this construct runs? */
 static bool may_be_wanted(const Again *A, const Made *m)
 {
-    bool formula = m->loads == 0 && m->work <= LITTLE;
+    bool formula = m->loads == 0 && m->work <= RT_LOAD_WORK;
     int loops = A->loops - m->loops;
     if (A->dims + A->code + loops <= m->seg->seg.nest.n)
         return true;
@@ -553,17 +552,11 @@ static Body *again_body(Again *A, const Body *b)
 
 /* --- The choice ------------------------------------------------------------------------------- */
 
-/* Passes over memory: those of its readers against those of all and one that makes it. A launch is
- * worth one, too. */
-static bool saves(const Made *m)
-{
-    return m->readers * m->arrays <= m->arrays + 1 + m->readers;
-}
-
 static bool is_good(const Made *m)
 {
-    return !m->needed && saves(m) && m->reads > 0 && m->reads <= MOST_READS &&
-           m->most_work <= MOST_WORK && m->most_loads <= MOST_LOADS;
+    return !m->needed && mf_spares_passes(m->readers, m->arrays) && m->reads > 0 &&
+           m->reads <= RT_PASS_READS && m->most_work <= RT_PASS_WORK &&
+           m->most_loads <= RT_PASS_LOADS;
 }
 
 /* Is it computed from what is itself computed again? Then it was not asked what it would cost. */

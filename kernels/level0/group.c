@@ -3,7 +3,7 @@
  * constructs deal their elements out to the threads, in loops where there are more elements than
  * threads. Every barrier stands in control flow that is the same for the whole group. */
 #include "common/policy.h"
-#include "kernels/level0/groupcost.h"
+#include "cost/group_time.h"
 #include "kernels/level1/segments.h"
 
 /* --- Code without parallelism -------------------------------------------------------------- */

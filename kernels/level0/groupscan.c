@@ -7,8 +7,8 @@
  *      that follow (groupafter.c).
  *
  * The sequential run of elements is the gain: a step over the work-items costs a barrier and an
- * application of the operator by all of them. So many groups are small (groupcost.c). Segments of
- * more elements than registers are for are scanned a strip at a time.
+ * application of the operator by all of them. So many groups are small (cost/group_time.c).
+ * Segments of more elements than registers are for are scanned a strip at a time.
  *
  * Elements whose code is long are dealt out to all work-items first, into local memory. */
 #include "kernels/level1/segments.h"

@@ -632,12 +632,10 @@ static int64_t rt_step_items(const rt_steps *s)
  * microsecond or two beside that. */
 static bool rt_steps_pay(const rt_ctx *ctx)
 {
-    enum { ROUNDS = 2, BYTES = 4 << 20, OPERATIONS = 64 /* of a work-item */ };
     const rt_steps *s = &ctx->steps;
     int64_t at_once = ctx->device.units * ctx->device.max_group;
     return s->groupwise == 0 && s->told == s->launches &&
-           s->items <= s->launches * at_once * ROUNDS && s->bytes <= (double)s->launches * BYTES &&
-           s->operations <= (double)s->items * OPERATIONS;
+           mf_launches_bind(s->launches, s->items, s->bytes, s->operations, at_once);
 }
 
 /* Untuned, one launch is not taken where groups do not run at once, nor where the host looks at

@@ -1,8 +1,8 @@
 /* How long a group of so many work-items takes: what the size of work-groups is chosen by. A model
  * of GPUs, in cycles, as host expressions over sizes and facts of the device. It knows nothing of
  * kernels. */
-#ifndef KERNELS_LEVEL0_GROUPCOST_H
-#define KERNELS_LEVEL0_GROUPCOST_H
+#ifndef COST_GROUP_TIME_H
+#define COST_GROUP_TIME_H
 
 #include "size/size.h"
 

@@ -1,6 +1,6 @@
 /* The size that work-groups get, by what they do. */
 #include "common/policy.h"
-#include "kernels/level0/groupcost.h"
+#include "cost/group_time.h"
 #include "tests/unit/check.h"
 
 static Ctx cx;

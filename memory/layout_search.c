@@ -1,4 +1,4 @@
-/* What a layout costs, and the search for layouts that cost little.
+/* The search for layouts that cost little (cost/layouts.h says what an access costs).
  *
  * For each element, with RIGHT for a coalesced access as the measure, the cost is the sum of
  *
@@ -62,22 +62,11 @@ static bool lies_right(Type t, const int *perm, int fast)
     int k = t.rank - 1;
     for (; perm[k] != fast; k--) {
         const Atom *n = &t.dims[perm[k]];
-        if (n->var || n->c.i > TRANSACTION)
+        if (n->var || !cost_together(n->c.i))
             return false;
         bytes *= n->c.i;
     }
-    return k == t.rank - 1 || bytes <= TRANSACTION;
-}
-
-static int access_cost(WantKind kind, bool right, int once)
-{
-    switch (kind) {
-    case WANT_ONCE: return right ? RIGHT : once;
-    case WANT_AGAIN: return right ? RIGHT : AGAIN;
-    case WANT_PART: return right ? 0 : SOME;
-    case WANT_GUESS: return right ? 0 : GUESSED;
-    }
-    return 0;
+    return k == t.rank - 1 || cost_together(bytes);
 }
 
 /* Does r want what access i wants by one before it, too? Of an array that it reads in several
@@ -101,7 +90,7 @@ static int64_t accesses_cost(const Lay *ly, const Reader *r, const int *perm, bo
         if (r->across >= 0 && ac->kind != WANT_GUESS)
             right = right || (contiguous && lies_right(r->arr->type, perm, r->across));
         if (right || r->once != GROUP_ONCE || !wants_again(ly, r, i))
-            sum += access_cost(ac->kind, right, r->once);
+            sum += cost_access(ac->kind, right, r->once);
         else
             sum += RIGHT;
     }
@@ -384,9 +373,6 @@ void layout_search(Lay *ly)
 
 const Sx *mem_copy_pays(Ctx *cx, Lmad l, Type t, int fast)
 {
-    int bytes = prim_type_bytes[t.elem];
-    const Sx *apart = sx_op(cx, SX_DIV, l.strides[fast], sx_const(cx, TRANSACTION / bytes));
-    const Sx *large =
-        sx_op(cx, SX_DIV, sx_product(cx, t.dims, t.rank), sx_const(cx, CACHED / bytes));
-    return sx_mul(cx, sx_size(cx, SIZE_COALESCES), sx_op(cx, SX_MIN, apart, large));
+    return cost_copy_pays(cx, l.strides[fast], sx_product(cx, t.dims, t.rank),
+                          prim_type_bytes[t.elem]);
 }

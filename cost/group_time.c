@@ -1,4 +1,4 @@
-/* How long a group of so many work-items takes (groupcost.h).
+/* How long a group of so many work-items takes (group_time.h).
  *
  * A group runs its constructs one after the other: in each one its work-items go over the elements,
  * so many at a time as the group has work-items, then they meet at barriers. Reductions and scans
@@ -7,7 +7,7 @@
  *
  * Groups that a compute unit holds at the same time hide each other's waiting. With few of them the
  * time is that of a group (wait); with many it is what all their warps keep the unit busy for. */
-#include "kernels/level0/groupcost.h"
+#include "cost/group_time.h"
 
 #include "common/policy.h"
 
