@@ -40,22 +40,22 @@ static inline __attribute__((unused)) bool mf_pays(int64_t spared, int64_t steps
 }
 
 /* Elements that the device goes over in the time of so many steps. */
-static inline int64_t mf_elems_in(int64_t steps)
+static inline __attribute__((unused)) int64_t mf_elems_in(int64_t steps)
 {
     return steps * RT_FULL_DEVICE;
 }
 
 /* Is it fewer passes over memory if so many readers compute an array that is made from `arrays`,
  * than if it is made and read? A launch is worth one, too. */
-static inline bool mf_spares_passes(int64_t readers, int64_t arrays)
+static inline __attribute__((unused)) bool mf_spares_passes(int64_t readers, int64_t arrays)
 {
     return readers * arrays <= arrays + 1 + readers;
 }
 
 /* Of so many launches of `items` work-items in all, on a device that runs at_once of them: are they
  * so short that launching is what takes the time? */
-static inline bool mf_launches_bind(int64_t launches, int64_t items, double bytes,
-                                    double operations, int64_t at_once)
+static inline __attribute__((unused)) bool
+mf_launches_bind(int64_t launches, int64_t items, double bytes, double operations, int64_t at_once)
 {
     enum { ROUNDS = 2, BYTES = 4 << 20, OPERATIONS = 64 /* of a work-item */ };
     return items <= launches * at_once * ROUNDS && bytes <= (double)launches * BYTES &&
