@@ -2,9 +2,8 @@
  * makers, reshaped by passes, turned into text by a target's printer, which alone knows OpenCL's
  * words.
  *
- *   kinds.def   the kinds of expressions and statements, a row each
+ *   kinds.def   the kinds of statements, a row each
  *   kir.h       the data; build.c  making it
- *   exp.c       expressions: constructors that fold
  *   walk.h      walk.c  visiting and questions; rewrite.c  rewriting and copying
  *   text.h      print.c  text form; read.c  back; syntax.c  what both go by; tool.c  minifut kir
  *   verify.h    verify.c  what must hold; hazard.c  of barriers
@@ -18,35 +17,15 @@
  * early returns: a LEAVE ends the WORK around it and nothing else. A variable is bound once, by
  * name and object; only those bound by VAR (and a HEAP's, which a VAR binds) are ever changed.
  *
- * Expressions are what the host program computes scalars with, too: over HOST variables instead of
- * those of a kernel.
- *
- * Arithmetic. Operations are those of the language (ir/prims.def) and wrap around as there. Index
- * arithmetic is marked `exact`: its maker vouches that it does not wrap, and that operands of QUOT
- * and REM are not negative (divisor positive). It prints as plain operators, and passes may compute
- * it in fewer bits where the result has room.
- *
  * Vectors. A LOAD binds, and a STORE stores, as many elements as the type has lanes. The position
  * of the first is a multiple of that number, and the buffer aligned to all of them. */
 #ifndef KIR_KIR_H
 #define KIR_KIR_H
 
-#include "ir/ir.h"
-
-typedef struct {
-    PrimType elem;
-    int lanes;  /* 1, or 2, 4, 8: a vector */
-    bool index; /* of elem T_I64: as wide as the kernel's variant needs (narrow.c) */
-} KType;
+#include "exp/exp.h"
 
 typedef enum { KS_GLOBAL, KS_LOCAL, KS_PRIVATE, N_KSPACES } KSpace;
 extern const char *const kspace_text[N_KSPACES];
-
-typedef struct KVar {
-    const char *name; /* unique in the kernel, valid in C */
-    KType type;
-    bool mutable_;
-} KVar;
 
 /* Elements of one type in one space: a parameter, a private array (ARRAY) or a VIEW. */
 typedef struct KBuf KBuf;
@@ -65,11 +44,6 @@ struct KBuf {
     int align;       /* bytes to which its first element and its end are aligned; 0: its own size */
 };
 
-typedef enum {
-#define KEXP(TAG, word) KE_##TAG,
-#include "kir/kinds.def"
-    N_KEXPS
-} KExpKind;
 typedef enum {
 #define KSTM(TAG, word, operands, flags) KST_##TAG,
 #include "kir/kinds.def"
@@ -91,69 +65,9 @@ typedef struct {
     unsigned flags;
 } KStmInfo;
 extern const KStmInfo kstm_info[N_KSTMS];
-extern const char *const kexp_word[N_KEXPS];
-
-/* Numbers that a work-item finds: KID(TAG, word, type, uniform in the group). */
-#define KIDS(X)                                                                                    \
-    X(GROUP, "group_id", T_I64, true) /* of dimension `dim` */                                     \
-    X(LOCAL, "local_id", T_I64, false)                                                             \
-    X(GROUP_SIZE, "group_size", T_I64, true)                                                       \
-    X(GROUPS, "groups", T_I64, true)                                                               \
-    X(GRID_SIZE, "grid_size", T_I64, true) /* groups times group size, which costs less */         \
-    X(LANE, "lane", T_I64, false)          /* in the sub-group */                                  \
-    X(LANES, "lanes", T_I64, true)         /* of a sub-group */                                    \
-    /* The lead of a group is its first sub-group, where sub-groups have barriers of their own     \
-     * (and, unless the group has fewer work-items, LEAD_LEAST or more); else it is the whole      \
-     * group. */                                                                                   \
-    X(IN_LEAD, "in_lead", T_BOOL, false)                                                           \
-    X(LEAD_SIZE, "lead_size", T_I64, true)                                                         \
-    X(FAILED_BEFORE, "failed_before", T_BOOL, true) /* did an earlier launch fail? */              \
-    X(ATOMIC64, "atomic64", T_BOOL, true)           /* has the device atomics on 64 bits? */       \
-    /* Is the kernel built for the sizes of its launch, so that loops of few turns are unrolled?   \
-     */                                                                                            \
-    X(UNROLLS, "unrolls", T_BOOL, true)                                                            \
-    /* ... and are slices (KFun.slices) private arrays instead? */                                 \
-    X(HAS_SLICES, "has_slices", T_BOOL, true)
-/* Traits of targets (target.h): the same, but gone after kir_specialize. */
-#define KTRAITS(X)                                                                                 \
-    /* Work-items of a group share out pieces of work; else each has pieces of its own, the        \
-     * sizes of groups that share anything are 1, and no barrier is needed. */                     \
-    X(TEAMS, "teams", T_BOOL, true)                                                                \
-    /* Neighbouring work-items should be at neighbouring elements; else each at consecutive. */    \
-    X(COALESCES, "coalesces", T_BOOL, true)
-typedef enum {
-#define X(TAG, word, type, uniform) KID_##TAG,
-    KIDS(X) KTRAITS(X)
-#undef X
-        N_KIDS
-} KId;
-typedef struct {
-    const char *word;
-    PrimType type;
-    bool uniform, trait;
-} KIdInfo;
-extern const KIdInfo kid_info[N_KIDS];
-enum { LEAD_LEAST = 32 };
-
-typedef struct KExp KExp;
-struct KExp {
-    KExpKind kind;
-    KType type;
-    Const c;         /* CONST */
-    const KVar *var; /* VAR */
-    const Var *host; /* HOST */
-    PrimOp op;       /* PRIM */
-    bool exact;      /* PRIM on integers: see above */
-    bool saturate; /* PRIM ADD, SUB, MUL on i64: what does not fit becomes the nearest that does */
-    KId id;        /* ID */
-    int dim;       /* ID: 0..2; PART: component */
-    int n;
-    const KExp *const *x; /* operands */
-};
 
 typedef struct KStm KStm;
 typedef VEC(KStm *) KBlock;
-typedef VEC(const KExp *) KExps;
 
 struct KStm {
     KStmKind kind;
@@ -232,56 +146,6 @@ typedef struct {
     int vector_bytes; /* bytes of the largest access that pays (vector.c); 0: of one element */
 } KFun;
 
-/* --- exp.c: expressions; they fold constants and identities --------------------------------- */
-
-static inline KType ktype(PrimType t)
-{
-    return (KType){.elem = t, .lanes = 1};
-}
-
-const KExp *kx_const(Arena *a, Const c);
-const KExp *kx_int(Arena *a, int64_t k); /* i64 */
-const KExp *kx_bool(Arena *a, bool b);
-const KExp *kx_var(Arena *a, const KVar *v);
-const KExp *kx_host(Arena *a, const Var *v);
-const KExp *kx_id(Arena *a, KId id);
-const KExp *kx_id_dim(Arena *a, KId id, int dim);
-/* An operation of the language; type: of the operands. */
-const KExp *kx_prim(Arena *a, PrimOp op, PrimType type, const KExp *const *args);
-const KExp *kx_prim1(Arena *a, PrimOp op, const KExp *x);
-const KExp *kx_prim2(Arena *a, PrimOp op, const KExp *x, const KExp *y);
-const KExp *kx_conv(Arena *a, PrimType to, const KExp *x);
-/* The bits of a scalar as a word, an unsigned type that is as wide or wider, and the scalar of type
- * t in one. */
-const KExp *kx_to_word(Arena *a, PrimType word, const KExp *x);
-const KExp *kx_from_word(Arena *a, PrimType t, const KExp *word);
-const KExp *kx_index(Arena *a, const KExp *x); /* an i64, as an index: it must have room */
-const KExp *
-kx_converted(const KExp *x); /* of an i64 or index, before it was converted from the other */
-const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y);
-const KExp *kx_part(Arena *a, const KExp *v, int k);
-const KExp *kx_vector(Arena *a, const KExp *const *x, int n);
-/* Exact i64 arithmetic. kx_quot and kx_rem: x >= 0, y > 0. */
-const KExp *kx_add(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_sub(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_mul(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_quot(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_rem(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_saturate(Arena *a, PrimOp op, const KExp *x, const KExp *y); /* ADD, SUB, MUL */
-const KExp *kx_min(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_max(Arena *a, const KExp *x, const KExp *y);
-/* Comparisons (of any type) and truth. */
-const KExp *kx_lt(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_le(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_eq(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_ne(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_and(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_or(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_not(Arena *a, const KExp *x);
-bool kx_is_int(const KExp *x, int64_t k);
-/* The same expression, over the same variables? */
-bool kx_same(const KExp *x, const KExp *y);
-
 /* --- build.c: statements, appended to the innermost open block ------------------------------ */
 
 typedef struct {
@@ -343,11 +207,5 @@ void kb_insert(KBuild *b, KPlace p, KStm s);
 /* --- opencl.c ------------------------------------------------------------------------------- */
 
 void kir_opencl(Out *o, const KFun *f);
-const char *kir_exp_c(const KExp *x); /* as C text, which compiles on the host, too */
-
-/* --- literal.c ------------------------------------------------------------------------------ */
-
-const char *kir_const_c(Const c); /* as C text */
-const char *ctype_c(PrimType t);  /* i32, f32, mf_bool ...: the short types of common/scalar.h */
 
 #endif

@@ -6,87 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Expressions ------------------------------------------------------------------------------ */
-
-typedef const KExp *Binary(Arena *a, const KExp *x, const KExp *y);
-
-/* The constructor that folds the operation, NULL where there is none. */
-static Binary *folding(const KExp *x)
-{
-    switch ((int)x->op) { /* not over all operations */
-    case OP_LT: return kx_lt;
-    case OP_LE: return kx_le;
-    case OP_EQ: return kx_eq;
-    case OP_NE: return kx_ne;
-    case OP_LAND: return kx_and;
-    case OP_LOR: return kx_or;
-    }
-    if (!x->exact)
-        return NULL;
-    switch ((int)x->op) {
-    case OP_ADD: return kx_add;
-    case OP_SUB: return kx_sub;
-    case OP_MUL: return kx_mul;
-    case OP_QUOT: return kx_quot;
-    case OP_REM: return kx_rem;
-    case OP_MIN: return kx_min;
-    case OP_MAX: return kx_max;
-    }
-    return NULL;
-}
-
-static const KExp *prim_with(Arena *a, const KExp *x, const KExp *const *to)
-{
-    if (x->saturate)
-        return kx_saturate(a, x->op, to[0], to[1]);
-    Binary *make = folding(x);
-    if (make)
-        return make(a, to[0], to[1]);
-    if (x->op == OP_NOT)
-        return kx_not(a, to[0]);
-    KExp *e = NEW(a, KExp);
-    *e = *kx_prim(a, x->op, to[0]->type.elem, to);
-    e->exact = x->exact;
-    return e;
-}
-
-const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *to)
-{
-    switch (x->kind) {
-    case KE_PRIM: return prim_with(a, x, to);
-    case KE_SELECT: return kx_select(a, to[0], to[1], to[2]);
-    case KE_PART: return kx_part(a, to[0], x->dim);
-    case KE_VECTOR: return kx_vector(a, to, x->n);
-    case KE_CONV:
-        if (!x->type.index)
-            return kx_conv(a, x->type.elem, to[0]);
-        break;
-    case KE_CONST:
-    case KE_VAR:
-    case KE_HOST:
-    case KE_ID: return x;
-    case N_KEXPS: break;
-    }
-    KExp *e = NEW(a, KExp);
-    *e = *x;
-    e->x = arena_memdup(a, to, sizeof *to * (size_t)x->n);
-    return e;
-}
-
-const KExp *kexp_map(Arena *a, const KExp *x, KExpMap *fn, void *env)
-{
-    if (!x)
-        return NULL;
-    enum { FEW = 8 };
-    const KExp *few[FEW], **to = x->n <= FEW ? few : NEWN(a, const KExp *, x->n);
-    bool changed = false;
-    for (int i = 0; i < x->n; i++) {
-        to[i] = kexp_map(a, x->x[i], fn, env);
-        changed |= to[i] != x->x[i];
-    }
-    return fn(env, changed ? kexp_with(a, x, to) : x);
-}
-
 void kstm_map_exps(Arena *a, KStm *s, KExpMap *fn, void *env)
 {
     for (int i = 0; i < kstm_info[s->kind].operands; i++)
@@ -104,20 +23,15 @@ void kblock_map_exps(Arena *a, KBlock *b, KExpMap *fn, void *env)
     }
 }
 
-static const KExp *subst_var(void *env, const KExp *x)
+static const KExp *subst(void *env, const KExp *x)
 {
     const KExp *to = x->kind == KE_VAR ? ptrmap_get(env, x->var) : NULL;
     return to ? to : x;
 }
 
-const KExp *kexp_subst(Arena *a, const KExp *x, const PtrMap *to)
-{
-    return kexp_map(a, x, subst_var, (PtrMap *)(uintptr_t)to);
-}
-
 void kblock_subst(Arena *a, KBlock *b, const PtrMap *to)
 {
-    kblock_map_exps(a, b, subst_var, (PtrMap *)(uintptr_t)to);
+    kblock_map_exps(a, b, subst, (PtrMap *)(uintptr_t)to);
 }
 
 /* --- Additions -------------------------------------------------------------------------------- */

@@ -1,16 +1,15 @@
 /* Visiting kernels and asking about them. Rewriting and copying: rewrite.c. */
 #include "kir/walk.h"
 
-/* --- Visiting --------------------------------------------------------------------------------- */
+const KStmInfo kstm_info[N_KSTMS] = {
+#define KSTM(TAG, word, operands, flags) [KST_##TAG] = {word, operands, flags},
+#include "kir/kinds.def"
+};
 
-void kexp_visit(const KExp *x, KExpFn *fn, void *env)
-{
-    if (!x)
-        return;
-    fn(env, x);
-    for (int i = 0; i < x->n; i++)
-        kexp_visit(x->x[i], fn, env);
-}
+const char *const kspace_text[N_KSPACES] = {
+    [KS_GLOBAL] = "global", [KS_LOCAL] = "local", [KS_PRIVATE] = "private"};
+
+/* --- Visiting --------------------------------------------------------------------------------- */
 
 void kstm_visit_exps(const KStm *s, KExpFn *fn, void *env)
 {
@@ -30,32 +29,6 @@ void kblock_visit(const KBlock *b, const KVisitor *v)
         if (v->leave)
             v->leave(v->env, s);
     }
-}
-
-/* --- Expressions ------------------------------------------------------------------------------ */
-
-bool kexp_uses(const KExp *x, const KVar *v)
-{
-    if (!x)
-        return false;
-    if (x->kind == KE_VAR)
-        return x->var == v;
-    for (int i = 0; i < x->n; i++)
-        if (kexp_uses(x->x[i], v))
-            return true;
-    return false;
-}
-
-static void find_mutable(void *found, const KExp *x)
-{
-    *(bool *)found |= x->kind == KE_VAR && x->var->mutable_;
-}
-
-bool kexp_changes(const KExp *x)
-{
-    bool found = false;
-    kexp_visit(x, find_mutable, &found);
-    return found;
 }
 
 /* --- Statements ------------------------------------------------------------------------------- */

@@ -7,9 +7,6 @@
 
 /* --- Visiting ------------------------------------------------------------------------------- */
 
-/* The expression and all inside it, from the outside in. */
-typedef void KExpFn(void *env, const KExp *x);
-void kexp_visit(const KExp *x, KExpFn *fn, void *env);
 /* The operands of the statement itself (x[] and args), not of those in its blocks; each with all
  * inside it. */
 void kstm_visit_exps(const KStm *s, KExpFn *fn, void *env);
@@ -24,9 +21,6 @@ void kblock_visit(const KBlock *b, const KVisitor *v);
 
 /* --- Questions ------------------------------------------------------------------------------ */
 
-bool kexp_uses(const KExp *x, const KVar *v);
-/* Does its value depend on when it is asked for: is there a variable in it that SETs change? */
-bool kexp_changes(const KExp *x);
 /* Of the statement itself: does it read v, as an operand or to change it (HEAP's top)? */
 bool kstm_uses(const KStm *s, const KVar *v);
 /* The variable it binds (FOR: in its body), NULL if none. */
@@ -77,16 +71,10 @@ KVarInfo kinfo_get(const KInfo *k, const KVar *v);
 
 /* --- Rewriting ------------------------------------------------------------------------------ */
 
-/* The expression with its operands replaced; folded as the constructors do. */
-const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *operands);
-/* fn of each expression inside, innermost first, whose operands are rewritten by then. */
-typedef const KExp *KExpMap(void *env, const KExp *x);
-const KExp *kexp_map(Arena *a, const KExp *x, KExpMap *fn, void *env);
 /* In place: kexp_map of the operands of the statement; of all statements inside, too. */
 void kstm_map_exps(Arena *a, KStm *s, KExpMap *fn, void *env);
 void kblock_map_exps(Arena *a, KBlock *b, KExpMap *fn, void *env);
 /* In place: the expressions that `to` maps variables to (KVar -> KExp) in their stead. */
-const KExp *kexp_subst(Arena *a, const KExp *x, const PtrMap *to);
 void kblock_subst(Arena *a, KBlock *b, const PtrMap *to);
 
 /* A builder for additions to a kernel: what it names is new there. It appends nowhere until a block

@@ -1,7 +1,7 @@
 /* Positions as polynomials: see position.h. */
 #include "kir/facts/position.h"
 
-#include "kir/expmap.h"
+#include "exp/expmap.h"
 #include "kir/walk.h"
 
 enum { MOST_STEPS = 64 }; /* for one question: what stands for a variable may have it twice */

@@ -7,8 +7,8 @@
  * variables may be what proves that it fits in 32 bits (narrow.c), so it stays in the IF. And a
  * value that is kept over a loop takes a register: sums are cheaper to do again; floats stay where
  * they are. */
+#include "exp/expmap.h"
 #include "ir/scalar.h"
-#include "kir/expmap.h"
 #include "kir/passes/passes.h"
 #include "kir/walk.h"
 

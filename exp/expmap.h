@@ -1,8 +1,8 @@
 /* Maps keyed by expressions: two that are the same (kx_same) are one key. */
-#ifndef KIR_EXPMAP_H
-#define KIR_EXPMAP_H
+#ifndef EXP_EXPMAP_H
+#define EXP_EXPMAP_H
 
-#include "kir/kir.h"
+#include "exp/exp.h"
 
 typedef struct ExpMap ExpMap;
 

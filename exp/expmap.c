@@ -1,5 +1,5 @@
 /* Maps keyed by expressions. */
-#include "kir/expmap.h"
+#include "exp/expmap.h"
 
 typedef struct Slot Slot;
 struct Slot {

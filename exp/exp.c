@@ -1,16 +1,11 @@
-/* Expressions of kernel IR: constructors that fold constants and identities. */
-#include "kir/kir.h"
+/* Expressions: constructors that fold constants and identities. */
+#include "exp/exp.h"
 
 #include <string.h>
 
 const char *const kexp_word[N_KEXPS] = {
 #define KEXP(TAG, word) [KE_##TAG] = word,
-#include "kir/kinds.def"
-};
-
-const KStmInfo kstm_info[N_KSTMS] = {
-#define KSTM(TAG, word, operands, flags) [KST_##TAG] = {word, operands, flags},
-#include "kir/kinds.def"
+#include "exp/exp.def"
 };
 
 const KIdInfo kid_info[N_KIDS] = {
@@ -21,9 +16,6 @@ const KIdInfo kid_info[N_KIDS] = {
         KTRAITS(X)
 #undef X
 };
-
-const char *const kspace_text[N_KSPACES] = {
-    [KS_GLOBAL] = "global", [KS_LOCAL] = "local", [KS_PRIVATE] = "private"};
 
 static bool ktype_eq(KType a, KType b)
 {

@@ -1,5 +1,5 @@
 /* Constants as C text, and names of their types. */
-#include "kir/kir.h"
+#include "exp/exp.h"
 
 #include "base/intern.h"
 
