@@ -16,6 +16,7 @@ struct Chunk {
 
 struct Arena {
     Chunk *top;
+    void *table;
 };
 
 #ifdef ARENA_DEBUG
@@ -140,8 +141,15 @@ ArenaMark arena_mark(Arena *a)
     return (ArenaMark){a->top, a->top ? a->top->used : 0};
 }
 
+void **arena_table(Arena *a)
+{
+    return &a->table;
+}
+
 void arena_reset(Arena *a, ArenaMark m)
 {
+    if (a->table) /* it would know of what is gone */
+        abort();
     while (a->top && a->top != m.chunk)
         pop_chunk(a);
     if (a->top)

@@ -35,6 +35,10 @@ __attribute__((format(printf, 2, 0))) char *arena_vprintf(Arena *a, const char *
 ArenaMark arena_mark(Arena *a);
 void arena_reset(Arena *a, ArenaMark m); /* forgets all that was allocated since the mark */
 
+/* Where somebody keeps in mind what there is in the arena; NULL at first. Such an arena is not
+ * reset. */
+void **arena_table(Arena *a);
+
 #define NEW(a, T)     ((T *)arena_alloc((a), sizeof(T)))
 #define NEWN(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
 

@@ -17,42 +17,122 @@ const KIdInfo kid_info[N_KIDS] = {
 #undef X
 };
 
+/* --- Nodes ------------------------------------------------------------------------------------ */
+
+/* What was made in an arena, by hash, with gaps: half of the places are NULL at least. */
+typedef struct {
+    const KExp **at;
+    uint32_t *hash; /* theirs */
+    int n, size;
+} Nodes;
+
 static bool ktype_eq(KType a, KType b)
 {
     return a.elem == b.elem && a.lanes == b.lanes && a.index == b.index;
 }
 
-static KExp *new_exp(Arena *a, KExpKind kind, KType t, const KExp *const *x, int n)
+static uint64_t mix(uint64_t h, uint64_t x)
 {
-    KExp *e = NEW(a, KExp);
-    *e = (KExp){.kind = kind, .type = t, .n = n};
-    if (n > 0)
-        e->x = arena_memdup(a, x, sizeof *x * (size_t)n);
-    return e;
+    h = (h ^ x) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ (h >> 29);
+}
+
+static uint32_t hash_of(const KExp *x)
+{
+    uint64_t what = (uint64_t)x->kind << 48 | (uint64_t)x->op << 40 | (uint64_t)x->id << 32 |
+                    (uint64_t)x->dim << 24 | (uint64_t)x->type.elem << 16 |
+                    (uint64_t)x->type.lanes << 8 | x->type.index << 2 | x->saturate << 1 | x->exact;
+    /* What it is of: of these at most one is not 0. Of a float the bits. */
+    uint64_t h = mix(what, (uint64_t)x->c.i ^ (uintptr_t)x->var ^ (uintptr_t)x->host);
+    for (int i = 0; i < x->n; i++)
+        h = mix(h, x->x[i]->hash);
+    return (uint32_t)(h >> 32);
+}
+
+static int parts_of(const KExp *x)
+{
+    enum { MOST = INT32_MAX / 16 }; /* they may be shared: any number */
+    int parts = 1;
+    for (int i = 0; i < x->n; i++)
+        parts += x->x[i]->parts;
+    return parts < MOST ? parts : MOST;
+}
+
+bool kx_same(const KExp *x, const KExp *y)
+{
+    if (x == y)
+        return true;
+    if (x->hash != y->hash || x->kind != y->kind || !ktype_eq(x->type, y->type) || x->n != y->n ||
+        x->var != y->var || x->host != y->host || x->op != y->op || x->exact != y->exact ||
+        x->saturate != y->saturate || x->id != y->id || x->dim != y->dim || x->c.i != y->c.i)
+        return false;
+    for (int i = 0; i < x->n; i++)
+        if (!kx_same(x->x[i], y->x[i]))
+            return false;
+    return true;
+}
+
+/* Where one of that hash that is e is, or would be. */
+static unsigned find(const Nodes *t, uint32_t hash, const KExp *e)
+{
+    unsigned mask = (unsigned)t->size - 1, at = hash & mask;
+    while (t->at[at] && (t->hash[at] != hash || !kx_same(t->at[at], e)))
+        at = (at + 1) & mask;
+    return at;
+}
+
+static void put(Nodes *t, unsigned at, const KExp *e)
+{
+    t->at[at] = e;
+    t->hash[at] = e->hash;
+    t->n++;
+}
+
+static Nodes *with_room(Arena *a)
+{
+    enum { FIRST = 128 };
+    Nodes *old = *arena_table(a);
+    if (old && 2 * old->n < old->size)
+        return old;
+    Nodes *t = NEW(a, Nodes);
+    t->size = old ? 2 * old->size : FIRST;
+    t->at = NEWN(a, const KExp *, t->size);
+    t->hash = NEWN(a, uint32_t, t->size);
+    for (int i = 0; old && i < old->size; i++)
+        if (old->at[i])
+            put(t, find(t, old->hash[i], old->at[i]), old->at[i]);
+    return *arena_table(a) = t;
+}
+
+const KExp *kx_node(Arena *a, KExp e)
+{
+    Nodes *t = with_room(a);
+    e.hash = hash_of(&e);
+    unsigned at = find(t, e.hash, &e);
+    if (t->at[at])
+        return t->at[at];
+    struct {
+        KExp node;
+        const KExp *operands[];
+    } *made = arena_alloc(a, sizeof *made + sizeof *e.x * (size_t)e.n);
+    for (int i = 0; i < e.n; i++)
+        made->operands[i] = e.x[i];
+    e.x = e.n > 0 ? made->operands : NULL;
+    e.parts = parts_of(&e);
+    made->node = e;
+    put(t, at, &made->node);
+    return &made->node;
 }
 
 /* --- Leaves ----------------------------------------------------------------------------------- */
 
 const KExp *kx_const(Arena *a, Const c)
 {
-    KExp *e = new_exp(a, KE_CONST, ktype(c.type), NULL, 0);
-    e->c = c;
-    return e;
+    return kx_node(a, (KExp){.kind = KE_CONST, .type = ktype(c.type), .c = c});
 }
-
-/* Most numbers of a kernel are among these. */
-enum { FEWEST = -1, MOST = 8 };
-#define INT(k)                                                                                     \
-    [(k)-FEWEST] = {                                                                               \
-        .kind = KE_CONST, .type = {.elem = T_I64, .lanes = 1}, .c = {.type = T_I64, .i = (k)}}
-static const KExp small_ints[] = {INT(-1), INT(0), INT(1), INT(2), INT(3),
-                                  INT(4),  INT(5), INT(6), INT(7), INT(8)};
-#undef INT
 
 const KExp *kx_int(Arena *a, int64_t k)
 {
-    if (k >= FEWEST && k <= MOST)
-        return &small_ints[k - FEWEST];
     return kx_const(a, (Const){.type = T_I64, .i = k});
 }
 
@@ -63,24 +143,18 @@ const KExp *kx_bool(Arena *a, bool b)
 
 const KExp *kx_var(Arena *a, const KVar *v)
 {
-    KExp *e = new_exp(a, KE_VAR, v->type, NULL, 0);
-    e->var = v;
-    return e;
+    return kx_node(a, (KExp){.kind = KE_VAR, .type = v->type, .var = v});
 }
 
 const KExp *kx_host(Arena *a, const Var *v)
 {
-    KExp *e = new_exp(a, KE_HOST, ktype(v->type.elem), NULL, 0);
-    e->host = v;
-    return e;
+    return kx_node(a, (KExp){.kind = KE_HOST, .type = ktype(v->type.elem), .host = v});
 }
 
 const KExp *kx_id_dim(Arena *a, KId id, int dim)
 {
-    KExp *e = new_exp(a, KE_ID, ktype(kid_info[id].type), NULL, 0);
-    e->id = id;
-    e->dim = dim;
-    return e;
+    return kx_node(a,
+                   (KExp){.kind = KE_ID, .type = ktype(kid_info[id].type), .id = id, .dim = dim});
 }
 
 const KExp *kx_id(Arena *a, KId id)
@@ -100,43 +174,6 @@ static bool is_int_const(const KExp *x)
     return x->kind == KE_CONST && x->c.type == T_I64;
 }
 
-static bool same_const(Const a, Const b)
-{
-    if (a.type != b.type)
-        return false;
-    return prim_is_float(a.type) ? memcmp(&a.f, &b.f, sizeof a.f) == 0 : a.i == b.i;
-}
-
-bool kx_same(const KExp *x, const KExp *y)
-{
-    if (x == y)
-        return true;
-    if (x->kind != y->kind || !ktype_eq(x->type, y->type) || x->n != y->n)
-        return false;
-    switch (x->kind) {
-    case KE_CONST: return same_const(x->c, y->c);
-    case KE_VAR: return x->var == y->var;
-    case KE_HOST: return x->host == y->host;
-    case KE_ID: return x->id == y->id && x->dim == y->dim;
-    case KE_PRIM:
-        if (x->op != y->op || x->exact != y->exact || x->saturate != y->saturate)
-            return false;
-        break;
-    case KE_PART:
-        if (x->dim != y->dim)
-            return false;
-        break;
-    case KE_CONV:
-    case KE_SELECT:
-    case KE_VECTOR:
-    case N_KEXPS: break;
-    }
-    for (int i = 0; i < x->n; i++)
-        if (!kx_same(x->x[i], y->x[i]))
-            return false;
-    return true;
-}
-
 /* --- Operations of the language --------------------------------------------------------------- */
 
 /* What an operation on operands of type t gives. */
@@ -148,28 +185,26 @@ static KType result_type(PrimOp op, KType t)
     return r;
 }
 
-static KExp *prim(Arena *a, PrimOp op, const KExp *const *x, int n)
+static KExp prim(PrimOp op, const KExp *const *x, int n)
 {
-    KExp *e = new_exp(a, KE_PRIM, result_type(op, x[0]->type), x, n);
-    e->op = op;
-    return e;
+    return (KExp){.kind = KE_PRIM, .type = result_type(op, x[0]->type), .op = op, .n = n, .x = x};
 }
 
 const KExp *kx_prim(Arena *a, PrimOp op, PrimType type, const KExp *const *args)
 {
     (void)type;
-    return prim(a, op, args, prim_info[op].arity);
+    return kx_node(a, prim(op, args, prim_info[op].arity));
 }
 
 const KExp *kx_prim1(Arena *a, PrimOp op, const KExp *x)
 {
-    return prim(a, op, &x, 1);
+    return kx_node(a, prim(op, &x, 1));
 }
 
 const KExp *kx_prim2(Arena *a, PrimOp op, const KExp *x, const KExp *y)
 {
     const KExp *args[] = {x, y};
-    return prim(a, op, args, 2);
+    return kx_node(a, prim(op, args, 2));
 }
 
 const KExp *kx_conv(Arena *a, PrimType to, const KExp *x)
@@ -179,7 +214,7 @@ const KExp *kx_conv(Arena *a, PrimType to, const KExp *x)
     KType t = x->type;
     t.elem = to;
     t.index = false;
-    return new_exp(a, KE_CONV, t, &x, 1);
+    return kx_node(a, (KExp){.kind = KE_CONV, .type = t, .n = 1, .x = &x});
 }
 
 /* Has an i64 room for every number of that type? */
@@ -193,10 +228,11 @@ const KExp *kx_index(Arena *a, const KExp *x)
     if (x->type.index)
         return x;
     bool leaf = x->kind == KE_CONST, through = x->kind == KE_CONV && is_small_int(x->x[0]->type);
-    KExp *e = new_exp(a, leaf ? KE_CONST : KE_CONV, x->type, through ? x->x : &x, !leaf);
-    e->c = x->c;
-    e->type.index = true;
-    return e;
+    KExp e = {.kind = KE_CONV, .type = x->type, .n = 1, .x = through ? x->x : &x};
+    if (leaf)
+        e = *x;
+    e.type.index = true;
+    return kx_node(a, e);
 }
 
 const KExp *kx_to_word(Arena *a, PrimType word, const KExp *x)
@@ -223,7 +259,7 @@ const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y)
     if (kx_same(x, y))
         return x;
     const KExp *args[] = {c, x, y};
-    return new_exp(a, KE_SELECT, x->type, args, 3);
+    return kx_node(a, (KExp){.kind = KE_SELECT, .type = x->type, .n = 3, .x = args});
 }
 
 const KExp *kx_part(Arena *a, const KExp *v, int k)
@@ -232,16 +268,14 @@ const KExp *kx_part(Arena *a, const KExp *v, int k)
         return v->x[k];
     KType t = v->type;
     t.lanes = 1;
-    KExp *e = new_exp(a, KE_PART, t, &v, 1);
-    e->dim = k;
-    return e;
+    return kx_node(a, (KExp){.kind = KE_PART, .type = t, .dim = k, .n = 1, .x = &v});
 }
 
 const KExp *kx_vector(Arena *a, const KExp *const *x, int n)
 {
     KType t = x[0]->type;
     t.lanes = n;
-    return new_exp(a, KE_VECTOR, t, x, n);
+    return kx_node(a, (KExp){.kind = KE_VECTOR, .type = t, .n = n, .x = x});
 }
 
 /* --- Exact arithmetic ------------------------------------------------------------------------- */
@@ -249,9 +283,9 @@ const KExp *kx_vector(Arena *a, const KExp *const *x, int n)
 static const KExp *exact(Arena *a, PrimOp op, const KExp *x, const KExp *y)
 {
     const KExp *args[] = {x, y};
-    KExp *e = prim(a, op, args, 2);
-    e->exact = true;
-    return e;
+    KExp e = prim(op, args, 2);
+    e.exact = true;
+    return kx_node(a, e);
 }
 
 static bool fold2(PrimOp op, int64_t x, int64_t y, int64_t *r)
@@ -320,9 +354,9 @@ const KExp *kx_saturate(Arena *a, PrimOp op, const KExp *x, const KExp *y)
     if (op == OP_MUL && kx_is_int(y, 1))
         return x;
     const KExp *args[] = {x, y};
-    KExp *e = prim(a, op, args, 2);
-    e->saturate = true;
-    return e;
+    KExp e = prim(op, args, 2);
+    e.saturate = true;
+    return kx_node(a, e);
 }
 
 const KExp *kx_min(Arena *a, const KExp *x, const KExp *y)

@@ -6,7 +6,8 @@
  *   exp_c.c     as C text; literal.c  constants
  *   expmap.h    expmap.c  maps keyed by them
  *
- * They read no memory and have no effects, so they mean the same wherever their variables do.
+ * They read no memory and have no effects, so they mean the same wherever their variables do. They
+ * never change, and equal ones of an arena are one.
  *
  * A kernel's are over its variables (VAR), the host program's over its own (HOST).
  *
@@ -21,9 +22,9 @@
 #include "ir/ir.h"
 
 typedef struct {
-    PrimType elem;
-    int lanes;  /* 1, or 2, 4, 8: a vector */
-    bool index; /* of elem T_I64: as wide as the kernel's variant needs (narrow.c) */
+    PrimType elem : 8;
+    int lanes : 8; /* 1, or 2, 4, 8: a vector */
+    bool index;    /* of elem T_I64: as wide as the kernel's variant needs (narrow.c) */
 } KType;
 
 typedef struct KVar {
@@ -82,23 +83,31 @@ extern const KIdInfo kid_info[N_KIDS];
 enum { LEAD_LEAST = 32 };
 
 typedef struct KExp KExp;
+/* 64 bytes: there are many. */
 struct KExp {
     KExpKind kind;
     KType type;
-    Const c;         /* CONST */
-    const KVar *var; /* VAR */
-    const Var *host; /* HOST */
-    PrimOp op;       /* PRIM */
-    bool exact;      /* PRIM on integers: see above */
-    bool saturate; /* PRIM ADD, SUB, MUL on i64: what does not fit becomes the nearest that does */
-    KId id;        /* ID */
-    int dim;       /* ID: 0..2; PART: component */
+    PrimOp op : 8;     /* PRIM */
+    KId id : 8;        /* ID */
+    int dim : 8;       /* ID: 0..2; PART: component */
+    bool exact : 1;    /* PRIM on integers: see above */
+    bool saturate : 1; /* PRIM ADD, SUB, MUL on i64: what does not fit becomes the nearest that does
+                        */
     int n;
     const KExp *const *x; /* operands */
+    Const c;              /* CONST */
+    const KVar *var;      /* VAR */
+    const Var *host;      /* HOST */
+    int parts;            /* how many nodes its text has, this one included */
+    uint32_t hash;        /* the same for those that are the same */
 };
 typedef VEC(const KExp *) KExps;
 
 /* --- exp.c: expressions; they fold constants and identities --------------------------------- */
+
+/* The one of the arena that has these parts, as they are: nothing is folded. Operands are copied
+ * (they may be of another arena that lives as long), parts and hash found. */
+const KExp *kx_node(Arena *a, KExp e);
 
 static inline KType ktype(PrimType t)
 {

@@ -74,10 +74,9 @@ static const KExp *prim_with(Arena *a, const KExp *x, const KExp *const *to)
         return make(a, to[0], to[1]);
     if (x->op == OP_NOT)
         return kx_not(a, to[0]);
-    KExp *e = NEW(a, KExp);
-    *e = *kx_prim(a, x->op, to[0]->type.elem, to);
-    e->exact = x->exact;
-    return e;
+    KExp e = *kx_prim(a, x->op, to[0]->type.elem, to);
+    e.exact = x->exact;
+    return kx_node(a, e);
 }
 
 const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *to)
@@ -97,10 +96,9 @@ const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *to)
     case KE_ID: return x;
     case N_KEXPS: break;
     }
-    KExp *e = NEW(a, KExp);
-    *e = *x;
-    e->x = arena_memdup(a, to, sizeof *to * (size_t)x->n);
-    return e;
+    KExp e = *x;
+    e.x = to;
+    return kx_node(a, e);
 }
 
 const KExp *kexp_map(Arena *a, const KExp *x, KExpMap *fn, void *env)

@@ -109,7 +109,6 @@ void kblock_rewrite(KBuild *b, KBlock *block, const KRewriter *r)
 typedef struct {
     Arena *arena;
     KBuild *names; /* new names are made with it; NULL: they stay, and nothing is shared */
-    PtrMap *whole; /* KExp -> KExp, where nothing is shared with it */
     PtrMap *exps;  /* KVar -> KExp */
     PtrMap *bufs;  /* KBuf -> KBuf */
     PtrMap *works; /* KStm -> KStm */
@@ -170,21 +169,19 @@ static KBuf *copy_declared(const Copy *c, const KBuf *b)
     return to;
 }
 
-/* What is one expression at many places stays one. */
+/* The same in the copy's arena. */
 static const KExp *whole_exp(const Copy *c, const KExp *x)
 {
-    KExp *to = x->kind == KE_VAR ? ptrmap_get(c->exps, x->var) : ptrmap_get(c->whole, x);
-    if (to && to->type.index == x->type.index)
-        return to;
-    to = arena_memdup(c->arena, x, sizeof *x);
-    const KExp **operands = x->n > 0 ? NEWN(c->arena, const KExp *, x->n) : NULL;
+    enum { MOST = 8 };
+    const KExp *operands[MOST];
+    KExp e = *x;
+    ASSERT(x->n <= MOST);
     for (int i = 0; i < x->n; i++)
         operands[i] = whole_exp(c, x->x[i]);
-    to->x = operands;
+    e.x = operands;
     if (x->kind == KE_VAR)
-        to->var = copy_changed(c, (KVar *)(uintptr_t)x->var);
-    ptrmap_put(c->whole, x, to);
-    return to;
+        e.var = copy_changed(c, (KVar *)(uintptr_t)x->var);
+    return kx_node(c->arena, e);
 }
 
 static const KExp *copy_exp(const Copy *c, const KExp *x)
@@ -235,14 +232,14 @@ KBlock kblock_copy(KBuild *b, const KBlock *block, const PtrMap *to)
 {
     Arena *a = b->arena;
     PtrMap *exps = to ? ptrmap_copy(a, to) : ptrmap_new(a);
-    Copy c = {a, b, NULL, exps, ptrmap_new(a), ptrmap_new(a)};
+    Copy c = {a, b, exps, ptrmap_new(a), ptrmap_new(a)};
     return copy_block(&c, block);
 }
 
 KFun *kfun_copy(Arena *a, const KFun *f)
 {
     Arena *maps = arena_new();
-    Copy c = {a, NULL, ptrmap_new(maps), ptrmap_new(maps), ptrmap_new(maps), ptrmap_new(maps)};
+    Copy c = {a, NULL, ptrmap_new(maps), ptrmap_new(maps), ptrmap_new(maps)};
     KFun *to = NEW(a, KFun);
     *to = *f;
     to->params = (KFormals){0};

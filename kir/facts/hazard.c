@@ -98,10 +98,9 @@ static const KExp *plain(Arena *a, const KExp *x)
         return x->x[0];
     if (!x->type.index)
         return x;
-    KExp *e = NEW(a, KExp);
-    *e = *x;
-    e->type.index = false;
-    return e;
+    KExp e = *x;
+    e.type.index = false;
+    return kx_node(a, e);
 }
 
 static const KExp *expand_var(void *env, const KExp *x)

@@ -602,6 +602,16 @@ static const char *in_statement(Arena *a, const KStm *s, const char *error)
     return s ? arena_printf(a, "%s: %s", kstm_text(s), error) : error;
 }
 
+/* Not inlined: what is inlined beside setjmp, compilers take for lost where it returns again. */
+static __attribute__((noinline)) void check_all(Check *c, const KFun *f)
+{
+    for (int i = 0; i < f->params.n; i++)
+        check_formal(c, i);
+    for (int i = 0; i < f->slices.n; i++)
+        check_slice(c, &f->slices.at[i]);
+    check_block(c, &f->body);
+}
+
 static const char *check_form(Arena *a, const KFun *f, const KStm **at)
 {
     Check *c = NEW(a, Check);
@@ -614,11 +624,7 @@ static const char *check_form(Arena *a, const KFun *f, const KStm **at)
         *at = c->at;
         return c->error;
     }
-    for (int i = 0; i < f->params.n; i++)
-        check_formal(c, i);
-    for (int i = 0; i < f->slices.n; i++)
-        check_slice(c, &f->slices.at[i]);
-    check_block(c, &f->body);
+    check_all(c, f);
     return NULL;
 }
 

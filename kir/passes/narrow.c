@@ -150,11 +150,10 @@ static const KExp *index_prim(Narrow *w, const KExp *x)
     for (int i = 0; i < 2; i++)
         if (!(to[i] = narrow(w, x->x[i])))
             return NULL;
-    KExp *e = NEW(w->arena, KExp);
-    *e = *kx_prim2(w->arena, x->op, to[0], to[1]);
-    e->exact = x->exact;
-    e->type.index = true;
-    return e;
+    KExp e = *kx_prim2(w->arena, x->op, to[0], to[1]);
+    e.exact = x->exact;
+    e.type.index = true;
+    return kx_node(w->arena, e);
 }
 
 static const KExp *index_select(Narrow *w, const KExp *x)
@@ -163,11 +162,10 @@ static const KExp *index_select(Narrow *w, const KExp *x)
     if (!y || !z)
         return NULL;
     const KExp *to[] = {wide(w, x->x[0]), y, z};
-    KExp *e = NEW(w->arena, KExp);
-    *e = *x;
-    e->x = arena_memdup(w->arena, to, sizeof to);
-    e->type.index = true;
-    return e;
+    KExp e = *x;
+    e.x = to;
+    e.type.index = true;
+    return kx_node(w->arena, e);
 }
 
 static const KExp *with_wide_operands(Narrow *w, const KExp *x);

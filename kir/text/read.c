@@ -117,11 +117,9 @@ static KBuf *read_buf(KReader *k)
 
 /* --- Expressions ------------------------------------------------------------------------------ */
 
-static KExp *new_exp(KReader *k, KExpKind kind, KType t, const KExps *xs)
+static const KExp *new_exp(KReader *k, KExpKind kind, KType t, const KExps *xs)
 {
-    KExp *e = NEW(k->arena, KExp);
-    *e = (KExp){.kind = kind, .type = t, .n = xs ? xs->n : 0, .x = xs ? xs->at : NULL};
-    return e;
+    return kx_node(k->arena, (KExp){.kind = kind, .type = t, .n = xs->n, .x = xs->at});
 }
 
 static KExps read_args(KReader *k)
@@ -146,12 +144,12 @@ static KExps read_n_args(KReader *k, const Token *of, int n)
     return xs;
 }
 
-static KExp *new_prim(KReader *k, PrimOp op, bool exact, const KExps *xs)
+static const KExp *new_prim(KReader *k, PrimOp op, bool exact, bool saturate, const KExps *xs)
 {
-    KExp *e = NEW(k->arena, KExp);
-    *e = *kx_prim(k->arena, op, xs->at[0]->type.elem, xs->at);
-    e->exact = exact;
-    return e;
+    KExp e = *kx_prim(k->arena, op, xs->at[0]->type.elem, xs->at);
+    e.exact = exact;
+    e.saturate = saturate;
+    return kx_node(k->arena, e);
 }
 
 /* OP.TYPE(...), OP(...) */
@@ -164,7 +162,7 @@ static const KExp *read_operation(KReader *k, PrimOp op)
     if (!exact && xs.at[0]->type.elem != t)
         read_fail(k->r, name->loc, "%s.%s of an operand of type %s", name->text, prim_type_text[t],
                   ktype_text(xs.at[0]->type));
-    return new_prim(k, op, exact, &xs);
+    return new_prim(k, op, exact, false, &xs);
 }
 
 /* "saturate" was read. */
@@ -175,9 +173,7 @@ static const KExp *read_saturate(KReader *k, const Token *name)
     for (int i = 0; i < N_PRIM_OPS; i++)
         if (read_accept_word(k->r, prim_info[i].text)) {
             KExps xs = read_n_args(k, name, prim_info[i].arity);
-            KExp *e = new_prim(k, (PrimOp)i, false, &xs);
-            e->saturate = true;
-            return e;
+            return new_prim(k, (PrimOp)i, false, true, &xs);
         }
     read_fail(k->r, op->loc, "%s is not an operation", op->text);
 }
@@ -269,13 +265,10 @@ static const KExp *read_primary(KReader *k)
         e = read_name(k);
     }
     while (read_accept(k->r, '.')) {
-        KExps one = {0};
-        vec_push(k->arena, &one, e);
-        KType t = e->type;
-        t.lanes = 1;
-        KExp *part = new_exp(k, KE_PART, t, &one);
-        part->dim = read_small(k->r, "a component");
-        e = part;
+        KExp part = {.kind = KE_PART, .type = e->type, .n = 1, .x = &e};
+        part.type.lanes = 1;
+        part.dim = read_small(k->r, "a component");
+        e = kx_node(k->arena, part);
     }
     return e;
 }
@@ -287,7 +280,7 @@ static const KExp *read_unary(KReader *k)
     KExps one = {0};
     const KExp *x = read_unary(k);
     vec_push(k->arena, &one, x);
-    return new_prim(k, OP_NOT, false, &one);
+    return new_prim(k, OP_NOT, false, false, &one);
 }
 
 /* The operator at hand, if it binds at least so tightly. */
@@ -316,7 +309,7 @@ static const KExp *read_exp(KReader *k, int level)
         vec_push(k->arena, &two, e);
         const KExp *y = read_exp(k, f->level + 1);
         vec_push(k->arena, &two, y);
-        e = new_prim(k, f->op, f->exact, &two);
+        e = new_prim(k, f->op, f->exact, false, &two);
     }
     return e;
 }
