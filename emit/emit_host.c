@@ -368,8 +368,8 @@ static void emit_sx(Fn *f, const HostOp *op)
 
 static const char *positive_c(Fn *f, const Sx *x)
 {
-    if (x->kind == SX_CONST)
-        return x->k > 0 ? "true" : "false";
+    if (x->kind == KE_CONST)
+        return x->c.i > 0 ? "true" : "false";
     return arena_printf(f->em->cx->perm, "%s > 0", size_c(f, x));
 }
 

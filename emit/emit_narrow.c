@@ -105,6 +105,8 @@ static void real_text(Launch *l, const KExp *x, bool tight, bool last)
     case KE_CONV: real_text(l, x->x[0], tight, last); return;
     case KE_PRIM: break;
     case KE_HOST:
+    case KE_SIZE:
+    case KE_CEILDIV:
     case KE_SELECT:
     case KE_PART:
     case KE_VECTOR:

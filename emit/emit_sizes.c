@@ -18,7 +18,7 @@ enum {
 
 typedef struct {
     const Sx *sx;
-    int cond, a, b;  /* nodes; -1: none */
+    int of[3];       /* nodes: its operands */
     const Var *name; /* that holds it; NULL: none */
 } Node;
 
@@ -55,9 +55,8 @@ static int node_of(SizeNames *sn, const Sx *sx)
     if (known)
         return known - 1;
     Node n = {.sx = sx};
-    n.cond = node_of(sn, sx->cond);
-    n.a = node_of(sn, sx->a);
-    n.b = node_of(sn, sx->b);
+    for (int i = 0; i < sx->n; i++)
+        n.of[i] = node_of(sn, sx->x[i]);
     vec_push(sn->cx->perm, &sn->nodes, n);
     ptrmap_put(sn->ids, sx, (const void *)(intptr_t)sn->nodes.n);
     return sn->nodes.n - 1;
@@ -65,24 +64,25 @@ static int node_of(SizeNames *sn, const Sx *sx)
 
 static bool mentions(const SizeNames *sn, int id, const Var *v)
 {
-    if (id < 0)
-        return false;
     const Node *n = &sn->nodes.at[id];
-    return n->sx->var == v || mentions(sn, n->cond, v) || mentions(sn, n->a, v) ||
-           mentions(sn, n->b, v);
+    bool found = n->sx->host == v;
+    for (int i = 0; i < n->sx->n && !found; i++)
+        found = mentions(sn, n->of[i], v);
+    return found;
 }
 
 /* Surely more than 0? */
 static bool positive(const Sx *a)
 {
-    switch (a->kind) {
-    case SX_CONST: return a->k > 0;
+    switch (sx_kind(a)) {
+    case SX_CONST: return a->c.i > 0;
     case SX_SIZE:
-        return a->k == SIZE_GROUP_SIZE || a->k == SIZE_NUM_GROUPS || a->k == SIZE_MAX_GROUP_SIZE ||
-               a->k == SIZE_TEAM_LIMIT || a->k == SIZE_ITEM_ELEMS;
-    case SX_MAX: return positive(a->a) || positive(a->b);
+        return a->fact == SIZE_GROUP_SIZE || a->fact == SIZE_NUM_GROUPS ||
+               a->fact == SIZE_MAX_GROUP_SIZE || a->fact == SIZE_TEAM_LIMIT ||
+               a->fact == SIZE_ITEM_ELEMS;
+    case SX_MAX: return positive(sx_left(a)) || positive(sx_right(a));
     case SX_MIN:
-    case SX_SELECT: return positive(a->a) && positive(a->b);
+    case SX_SELECT: return positive(sx_left(a)) && positive(sx_right(a));
     default: return false;
     }
 }
@@ -90,9 +90,12 @@ static bool positive(const Sx *a)
 /* Does it have a value whatever its variables are? */
 static bool is_total(const Sx *a)
 {
-    bool divides = a->kind == SX_DIV || a->kind == SX_CEILDIV || a->kind == SX_MOD;
-    return (!a->cond || is_total(a->cond)) && (!a->a || is_total(a->a)) &&
-           (!a->b || is_total(a->b)) && (!divides || positive(a->b));
+    SxKind k = sx_kind(a);
+    bool divides = k == SX_DIV || k == SX_CEILDIV || k == SX_MOD;
+    bool total = !divides || positive(sx_right(a));
+    for (int i = 0; i < a->n && total; i++)
+        total = is_total(a->x[i]);
+    return total;
 }
 
 /* --- The sizes of an operation -------------------------------------------------------------- */
@@ -149,9 +152,8 @@ static void count(const SizeNames *sn, int *counts, int id)
 {
     if (id < 0 || counts[id]++ > 0)
         return;
-    count(sn, counts, sn->nodes.at[id].cond);
-    count(sn, counts, sn->nodes.at[id].a);
-    count(sn, counts, sn->nodes.at[id].b);
+    for (int i = 0; i < sn->nodes.at[id].sx->n; i++)
+        count(sn, counts, sn->nodes.at[id].of[i]);
 }
 
 typedef VEC(int) Ids;
@@ -205,7 +207,7 @@ static void give_name(SizeNames *sn, int id, const Var *v)
 void size_names_is(SizeNames *sn, const Sx *size, const Var *v)
 {
     int id = node_of(sn, size);
-    if (!sn->nodes.at[id].name && sn->nodes.at[id].a >= 0 && !mentions(sn, id, v))
+    if (!sn->nodes.at[id].name && sn->nodes.at[id].sx->n > 0 && !mentions(sn, id, v))
         give_name(sn, id, v);
 }
 
@@ -221,16 +223,15 @@ void size_names_set(SizeNames *sn, const Var *v)
 /* The node with names in place of its parts, and of itself unless it is what is to be named. */
 static const Sx *with_names(SizeNames *sn, int id, bool itself)
 {
-    if (id < 0)
-        return NULL;
     Node n = sn->nodes.at[id];
     if (n.name && !itself)
         return sx_var(sn->cx, n.name);
-    if (n.a < 0)
-        return n.sx;
-    const Sx *cond = with_names(sn, n.cond, false), *a = with_names(sn, n.a, false),
-             *b = with_names(sn, n.b, false);
-    return sx_with_operands(sn->cx, n.sx, cond, a, b);
+    const Sx *of[3];
+    KExp as_it_is = *n.sx;
+    for (int i = 0; i < n.sx->n; i++)
+        of[i] = with_names(sn, n.of[i], false);
+    as_it_is.x = of;
+    return kx_node(sn->cx->perm, as_it_is);
 }
 
 const Sx *size_named(SizeNames *sn, const Sx *size)
@@ -252,10 +253,11 @@ static int times(const SizeNames *sn, int id)
 /* Parts of the node's text as it would be written now. */
 static int parts(const SizeNames *sn, int id)
 {
-    if (id < 0)
-        return 0;
     const Node *n = &sn->nodes.at[id];
-    return n->name ? 1 : 1 + parts(sn, n->cond) + parts(sn, n->a) + parts(sn, n->b);
+    int sum = 1;
+    for (int i = 0; i < n->sx->n && !n->name; i++)
+        sum += parts(sn, n->of[i]);
+    return sum;
 }
 
 /* How a size is declared. */
@@ -272,20 +274,16 @@ static void declare_parts(SizeNames *sn, Out *o, int id, Wish w)
 {
     Node n = sn->nodes.at[id];
     Wish arm = {"size", w.perhaps, w.inner, w.inner};
-    if (n.cond >= 0) {
-        declare(sn, o, n.cond, arm);
-        arm.perhaps = true;
-    }
-    if (n.a >= 0) {
-        declare(sn, o, n.a, arm);
-        declare(sn, o, n.b, arm);
+    for (int i = 0; i < n.sx->n; i++) {
+        declare(sn, o, n.of[i], arm);
+        arm.perhaps = arm.perhaps || n.sx->kind == KE_SELECT;
     }
 }
 
 /* The names that a size and its parts want, inner ones first. */
 static void declare(SizeNames *sn, Out *o, int id, Wish w)
 {
-    if (sn->nodes.at[id].name || sn->nodes.at[id].a < 0)
+    if (sn->nodes.at[id].name || sn->nodes.at[id].sx->n == 0)
         return;
     declare_parts(sn, o, id, w);
     const Sx *sx = sn->nodes.at[id].sx;

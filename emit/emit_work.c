@@ -15,27 +15,16 @@ static void push(Emit *em, Texts *pieces, const char *text, const char *end)
 /* Takes a product apart into a number and the names in it. */
 static void factors(Emit *em, const Sx *a, double *number, const char **names)
 {
-    switch (a->kind) {
-    case SX_CONST: *number *= (double)a->k; return;
-    case SX_MUL:
-        factors(em, a->a, number, names);
-        factors(em, a->b, number, names);
-        return;
-    case SX_VAR:
-        *names = arena_printf(em->cx->scratch, "%s * %s", *names, var_c_name(a->var));
-        return;
-    case SX_KVAR:
-    case SX_ADD:
-    case SX_SUB:
-    case SX_DIV:
-    case SX_CEILDIV:
-    case SX_MOD:
-    case SX_MIN:
-    case SX_MAX:
-    case SX_SELECT:
-    case SX_SIZE: break;
+    if (a->kind == KE_CONST) {
+        *number *= (double)a->c.i;
+    } else if (a->kind == KE_HOST) {
+        *names = arena_printf(em->cx->scratch, "%s * %s", *names, var_c_name(a->host));
+    } else {
+        if (sx_kind(a) != SX_MUL)
+            ice(NO_LOC, "work is a sum of products, or the least of two");
+        factors(em, sx_left(a), number, names);
+        factors(em, sx_right(a), number, names);
     }
-    ice(NO_LOC, "work is a sum of products, or the least of two");
 }
 
 static const char *product_c(Emit *em, const Sx *a)
@@ -49,12 +38,12 @@ static const char *product_c(Emit *em, const Sx *a)
 /* A sum's terms, a piece each; `end` comes after the last. */
 static void terms(Emit *em, const Sx *a, Texts *pieces, const char *end)
 {
-    if (a->kind == SX_ADD) {
-        terms(em, a->a, pieces, " +");
-        terms(em, a->b, pieces, end);
-    } else if (a->kind == SX_MIN) {
-        push(em, pieces, arena_printf(em->cx->scratch, "fmin(%s", product_c(em, a->a)), ",");
-        push(em, pieces, arena_printf(em->cx->scratch, "%s)", product_c(em, a->b)), end);
+    if (sx_kind(a) == SX_ADD) {
+        terms(em, sx_left(a), pieces, " +");
+        terms(em, sx_right(a), pieces, end);
+    } else if (sx_kind(a) == SX_MIN) {
+        push(em, pieces, arena_printf(em->cx->scratch, "fmin(%s", product_c(em, sx_left(a))), ",");
+        push(em, pieces, arena_printf(em->cx->scratch, "%s)", product_c(em, sx_right(a))), end);
     } else {
         push(em, pieces, product_c(em, a), end);
     }

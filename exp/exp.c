@@ -39,9 +39,10 @@ static uint64_t mix(uint64_t h, uint64_t x)
 
 static uint32_t hash_of(const KExp *x)
 {
-    uint64_t what = (uint64_t)x->kind << 48 | (uint64_t)x->op << 40 | (uint64_t)x->id << 32 |
-                    (uint64_t)x->dim << 24 | (uint64_t)x->type.elem << 16 |
-                    (uint64_t)x->type.lanes << 8 | x->type.index << 2 | x->saturate << 1 | x->exact;
+    uint64_t what = (uint64_t)x->kind << 56 | (uint64_t)x->op << 48 | (uint64_t)x->id << 40 |
+                    (uint64_t)x->fact << 32 | (uint64_t)x->dim << 24 |
+                    (uint64_t)x->type.elem << 16 | (uint64_t)x->type.lanes << 8 |
+                    x->type.index << 2 | x->saturate << 1 | x->exact;
     /* What it is of: of these at most one is not 0. Of a float the bits. */
     uint64_t h = mix(what, (uint64_t)x->c.i ^ (uintptr_t)x->var ^ (uintptr_t)x->host);
     for (int i = 0; i < x->n; i++)
@@ -64,7 +65,8 @@ bool kx_same(const KExp *x, const KExp *y)
         return true;
     if (x->hash != y->hash || x->kind != y->kind || !ktype_eq(x->type, y->type) || x->n != y->n ||
         x->var != y->var || x->host != y->host || x->op != y->op || x->exact != y->exact ||
-        x->saturate != y->saturate || x->id != y->id || x->dim != y->dim || x->c.i != y->c.i)
+        x->saturate != y->saturate || x->id != y->id || x->fact != y->fact || x->dim != y->dim ||
+        x->c.i != y->c.i)
         return false;
     for (int i = 0; i < x->n; i++)
         if (!kx_same(x->x[i], y->x[i]))
@@ -149,6 +151,11 @@ const KExp *kx_var(Arena *a, const KVar *v)
 const KExp *kx_host(Arena *a, const Var *v)
 {
     return kx_node(a, (KExp){.kind = KE_HOST, .type = ktype(v->type.elem), .host = v});
+}
+
+const KExp *kx_size(Arena *a, SizeId id)
+{
+    return kx_node(a, (KExp){.kind = KE_SIZE, .type = ktype(T_I64), .fact = id});
 }
 
 const KExp *kx_id_dim(Arena *a, KId id, int dim)
@@ -280,14 +287,6 @@ const KExp *kx_vector(Arena *a, const KExp *const *x, int n)
 
 /* --- Exact arithmetic ------------------------------------------------------------------------- */
 
-static const KExp *exact(Arena *a, PrimOp op, const KExp *x, const KExp *y)
-{
-    const KExp *args[] = {x, y};
-    KExp e = prim(op, args, 2);
-    e.exact = true;
-    return kx_node(a, e);
-}
-
 static bool fold2(PrimOp op, int64_t x, int64_t y, int64_t *r)
 {
     switch ((int)op) {
@@ -310,38 +309,59 @@ static const KExp *folded(Arena *a, PrimOp op, const KExp *x, const KExp *y)
     return NULL;
 }
 
-const KExp *kx_add(Arena *a, const KExp *x, const KExp *y)
+/* What x op y is though x or y is unknown; else NULL. */
+static const KExp *identity(Arena *a, PrimOp op, const KExp *x, const KExp *y)
 {
-    const KExp *r = folded(a, OP_ADD, x, y);
-    return r ? r : kx_is_int(x, 0) ? y : kx_is_int(y, 0) ? x : exact(a, OP_ADD, x, y);
+    switch ((int)op) {
+    case OP_ADD: return kx_is_int(x, 0) ? y : kx_is_int(y, 0) ? x : NULL;
+    case OP_SUB: return kx_same(x, y) ? kx_int(a, 0) : kx_is_int(y, 0) ? x : NULL;
+    case OP_MUL:
+        if (kx_is_int(x, 0) || kx_is_int(y, 1))
+            return x;
+        return kx_is_int(y, 0) || kx_is_int(x, 1) ? y : NULL;
+    case OP_QUOT: return kx_is_int(y, 1) ? x : NULL;
+    case OP_REM: return kx_is_int(y, 1) ? kx_int(a, 0) : NULL;
+    case OP_MIN:
+    case OP_MAX: return kx_same(x, y) ? x : NULL;
+    }
+    return NULL;
 }
 
-const KExp *kx_sub(Arena *a, const KExp *x, const KExp *y)
+const KExp *kx_exact(Arena *a, PrimOp op, const KExp *x, const KExp *y)
 {
-    const KExp *r = folded(a, OP_SUB, x, y);
-    return r ? r : kx_same(x, y) ? kx_int(a, 0) : kx_is_int(y, 0) ? x : exact(a, OP_SUB, x, y);
-}
-
-const KExp *kx_mul(Arena *a, const KExp *x, const KExp *y)
-{
-    const KExp *r = folded(a, OP_MUL, x, y);
+    const KExp *r = folded(a, op, x, y);
+    if (!r)
+        r = identity(a, op, x, y);
     if (r)
         return r;
-    if (kx_is_int(x, 0) || kx_is_int(y, 1))
+    const KExp *args[] = {x, y};
+    KExp e = prim(op, args, 2);
+    e.exact = true;
+    return kx_node(a, e);
+}
+
+#define EXACT(name, op)                                                                            \
+    const KExp *kx_##name(Arena *a, const KExp *x, const KExp *y)                                  \
+    {                                                                                              \
+        return kx_exact(a, op, x, y);                                                              \
+    }
+EXACT(add, OP_ADD)
+EXACT(sub, OP_SUB)
+EXACT(mul, OP_MUL)
+EXACT(quot, OP_QUOT)
+EXACT(rem, OP_REM)
+EXACT(min, OP_MIN)
+EXACT(max, OP_MAX)
+#undef EXACT
+
+const KExp *kx_ceildiv(Arena *a, const KExp *x, const KExp *y)
+{
+    if (kx_is_int(y, 1) || kx_is_int(x, 0))
         return x;
-    return kx_is_int(y, 0) || kx_is_int(x, 1) ? y : exact(a, OP_MUL, x, y);
-}
-
-const KExp *kx_quot(Arena *a, const KExp *x, const KExp *y)
-{
-    const KExp *r = folded(a, OP_QUOT, x, y);
-    return r ? r : kx_is_int(y, 1) ? x : exact(a, OP_QUOT, x, y);
-}
-
-const KExp *kx_rem(Arena *a, const KExp *x, const KExp *y)
-{
-    const KExp *r = folded(a, OP_REM, x, y);
-    return r ? r : kx_is_int(y, 1) ? kx_int(a, 0) : exact(a, OP_REM, x, y);
+    if (is_int_const(x) && is_int_const(y) && x->c.i >= 0 && y->c.i > 0)
+        return kx_int(a, x->c.i / y->c.i + (x->c.i % y->c.i != 0));
+    const KExp *args[] = {x, y};
+    return kx_node(a, (KExp){.kind = KE_CEILDIV, .type = x->type, .n = 2, .x = args});
 }
 
 const KExp *kx_saturate(Arena *a, PrimOp op, const KExp *x, const KExp *y)
@@ -357,18 +377,6 @@ const KExp *kx_saturate(Arena *a, PrimOp op, const KExp *x, const KExp *y)
     KExp e = prim(op, args, 2);
     e.saturate = true;
     return kx_node(a, e);
-}
-
-const KExp *kx_min(Arena *a, const KExp *x, const KExp *y)
-{
-    const KExp *r = folded(a, OP_MIN, x, y);
-    return r ? r : kx_same(x, y) ? x : exact(a, OP_MIN, x, y);
-}
-
-const KExp *kx_max(Arena *a, const KExp *x, const KExp *y)
-{
-    const KExp *r = folded(a, OP_MAX, x, y);
-    return r ? r : kx_same(x, y) ? x : exact(a, OP_MAX, x, y);
 }
 
 /* --- Comparisons and truth -------------------------------------------------------------------- */

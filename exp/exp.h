@@ -1,5 +1,5 @@
 /* Expressions below flattening, as data: what kernels compute, and what the host program computes
- * its scalars with.
+ * its scalars, the sizes of arrays and the shapes of launches with.
  *
  *   exp.def     the kinds, a row each
  *   exp.c       constructors that fold, questions; exp_walk.c  visiting and rewriting
@@ -9,7 +9,8 @@
  * They read no memory and have no effects, so they mean the same wherever their variables do. They
  * never change, and equal ones of an arena are one.
  *
- * A kernel's are over its variables (VAR), the host program's over its own (HOST).
+ * A kernel's are over its variables (VAR), the host program's over its own (HOST)
+ * and facts of the device.
  *
  * Arithmetic. Operations are those of the language (ir/prims.def) and wrap around as there. Index
  * arithmetic is marked `exact`: its maker vouches that it does not wrap, and that operands of QUOT
@@ -19,6 +20,7 @@
 #define EXP_EXP_H
 
 #include "base/ptrmap.h"
+#include "common/facts.def"
 #include "ir/ir.h"
 
 typedef struct {
@@ -82,6 +84,18 @@ typedef struct {
 extern const KIdInfo kid_info[N_KIDS];
 enum { LEAD_LEAST = 32 };
 
+/* Facts of the device and the user, known only at run time: SIZE_COALESCES, SIZE_GROUP_SIZE ... */
+typedef enum {
+#define FACT(id, name, gpu, cpu, unit)                      SIZE_##id,
+#define SIZE(id, name, option, gpu, cpu, unit, most, tried) SIZE_##id,
+#define SYNONYM(id, name, option)
+    RT_FACTS(FACT, SIZE, SYNONYM)
+#undef FACT
+#undef SIZE
+#undef SYNONYM
+        N_SIZES
+} SizeId;
+
 typedef struct KExp KExp;
 /* 64 bytes: there are many. */
 struct KExp {
@@ -89,7 +103,8 @@ struct KExp {
     KType type;
     PrimOp op : 8;     /* PRIM */
     KId id : 8;        /* ID */
-    int dim : 8;       /* ID: 0..2; PART: component */
+    SizeId fact : 8;   /* SIZE */
+    unsigned dim : 4;  /* ID: 0..2; PART: component */
     bool exact : 1;    /* PRIM on integers: see above */
     bool saturate : 1; /* PRIM ADD, SUB, MUL on i64: what does not fit becomes the nearest that does
                         */
@@ -119,6 +134,7 @@ const KExp *kx_int(Arena *a, int64_t k); /* i64 */
 const KExp *kx_bool(Arena *a, bool b);
 const KExp *kx_var(Arena *a, const KVar *v);
 const KExp *kx_host(Arena *a, const Var *v);
+const KExp *kx_size(Arena *a, SizeId id);
 const KExp *kx_id(Arena *a, KId id);
 const KExp *kx_id_dim(Arena *a, KId id, int dim);
 /* An operation of the language; type: of the operands. */
@@ -136,15 +152,17 @@ kx_converted(const KExp *x); /* of an i64 or index, before it was converted from
 const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y);
 const KExp *kx_part(Arena *a, const KExp *v, int k);
 const KExp *kx_vector(Arena *a, const KExp *const *x, int n);
-/* Exact i64 arithmetic. kx_quot and kx_rem: x >= 0, y > 0. */
+/* Exact i64 arithmetic: ADD, SUB, MUL, QUOT and REM (x >= 0, y > 0), MIN, MAX. */
+const KExp *kx_exact(Arena *a, PrimOp op, const KExp *x, const KExp *y);
 const KExp *kx_add(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_sub(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_mul(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_quot(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_rem(Arena *a, const KExp *x, const KExp *y);
-const KExp *kx_saturate(Arena *a, PrimOp op, const KExp *x, const KExp *y); /* ADD, SUB, MUL */
 const KExp *kx_min(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_max(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_ceildiv(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_saturate(Arena *a, PrimOp op, const KExp *x, const KExp *y); /* ADD, SUB, MUL */
 /* Comparisons (of any type) and truth. */
 const KExp *kx_lt(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_le(Arena *a, const KExp *x, const KExp *y);
@@ -177,6 +195,16 @@ const KExp *kexp_subst(Arena *a, const KExp *x, const PtrMap *to);
 /* --- exp_c.c --------------------------------------------------------------------------------- */
 
 const char *kir_exp_c(const KExp *x); /* as C text, which compiles on the host, too */
+/* Of sizes (size/size.h), on the host and for people: constants without their type, quotients as
+ * operators. */
+const char *sx_c(const KExp *a);
+const char *
+sx_c_factor(const KExp *a); /* in parentheses where it stands beside a tighter operator */
+/* The same on the host, and where sizes meet that no array has yet: what does not fit into an i64
+ * becomes its end instead of wrapping around, and is then found too large. */
+const char *sx_exact_c(const KExp *a);
+const char *size_c_name(SizeId id);  /* its variable in host code: "group_size" */
+const char *size_rt_name(SizeId id); /* its number in the runtime: "RT_GROUP_SIZE" */
 
 /* --- literal.c ------------------------------------------------------------------------------ */
 

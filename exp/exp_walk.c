@@ -51,17 +51,6 @@ static Binary *folding(const KExp *x)
     case OP_LAND: return kx_and;
     case OP_LOR: return kx_or;
     }
-    if (!x->exact)
-        return NULL;
-    switch ((int)x->op) {
-    case OP_ADD: return kx_add;
-    case OP_SUB: return kx_sub;
-    case OP_MUL: return kx_mul;
-    case OP_QUOT: return kx_quot;
-    case OP_REM: return kx_rem;
-    case OP_MIN: return kx_min;
-    case OP_MAX: return kx_max;
-    }
     return NULL;
 }
 
@@ -69,6 +58,8 @@ static const KExp *prim_with(Arena *a, const KExp *x, const KExp *const *to)
 {
     if (x->saturate)
         return kx_saturate(a, x->op, to[0], to[1]);
+    if (x->exact && x->n == 2)
+        return kx_exact(a, x->op, to[0], to[1]);
     Binary *make = folding(x);
     if (make)
         return make(a, to[0], to[1]);
@@ -93,7 +84,9 @@ const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *to)
     case KE_CONST:
     case KE_VAR:
     case KE_HOST:
+    case KE_SIZE:
     case KE_ID: return x;
+    case KE_CEILDIV: return kx_ceildiv(a, to[0], to[1]);
     case N_KEXPS: break;
     }
     KExp e = *x;

@@ -295,18 +295,19 @@ static void set_loc(PlanBuild *pb, HostOps *ops, const ArrLoc *to, const ArrLoc 
     HostOps *outer = pb->ops;
     pb->ops = ops;
     pb_op(pb, (HostOp){.kind = H_ALIAS, .mem = to->mem, .mem2 = from->mem});
-    pb_op(pb, (HostOp){.kind = H_SX, .loc = loc, .var = to->at.offset->var, .sx = from->at.offset});
+    pb_op(pb,
+          (HostOp){.kind = H_SX, .loc = loc, .var = to->at.offset->host, .sx = from->at.offset});
     for (int k = 0; k < rank; k++)
         pb_op(pb, (HostOp){.kind = H_SX,
                            .loc = loc,
-                           .var = to->at.strides[k]->var,
+                           .var = to->at.strides[k]->host,
                            .sx = from->at.strides[k]});
     pb->ops = outer;
 }
 
 static void declare(PlanBuild *pb, const Sx *x, Loc loc)
 {
-    pb_op(pb, (HostOp){.kind = H_DECLARE, .loc = loc, .var = x->var});
+    pb_op(pb, (HostOp){.kind = H_DECLARE, .loc = loc, .var = x->host});
 }
 
 /* Either a copy or the array itself, as a test at run time says. */

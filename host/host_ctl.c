@@ -156,7 +156,7 @@ static Fit launch_fit(Ctx *cx, const HostOp *op)
 /* Launches with the default group size and no local memory fit every device. */
 static bool always_fits(const Fit *f)
 {
-    return f->group_size->kind == SX_SIZE && f->group_size->k == SIZE_GROUP_SIZE &&
+    return f->group_size->kind == KE_SIZE && f->group_size->fact == SIZE_GROUP_SIZE &&
            sx_is_const(f->local_bytes, 0);
 }
 

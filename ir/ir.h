@@ -398,8 +398,7 @@ typedef struct {
     bool traces; /* #[trace] is to be kept: the program is for the interpreter, as it is lowered */
     bool verify; /* kernels, when they are made and after each pass */
     bool trace;  /* prints plans and kernels after each of their stages, to standard error */
-    struct FlLog *log;     /* what the last fl_flatten did, for explain */
-    struct SxTable *sizes; /* made so far, in perm (size/size.c) */
+    struct FlLog *log; /* what the last fl_flatten did, for explain */
 } Ctx;
 
 typedef Prog *PassFn(Ctx *cx, const Prog *in);

@@ -12,7 +12,7 @@
 static const char is_param[] = "param";
 
 /* A variable of the prologue, under its plain name. */
-static const KExp *prologue_var(KGen *kg, const char *name, PrimType t)
+static const KExp *prologue_var(const KGen *kg, const char *name, PrimType t)
 {
     KVar *v = NEW(kg->cx->perm, KVar);
     *v = (KVar){.name = name, .type = ktype(t)};
@@ -26,7 +26,7 @@ static bool kg_is_host(KGen *kg, Atom a)
 
 static bool leaf_is_host(void *env, const Sx *leaf)
 {
-    return leaf->kind == SX_VAR && kg_is_host(env, atom_var((Var *)(uintptr_t)leaf->var));
+    return leaf->kind == KE_HOST && kg_is_host(env, atom_var((Var *)(uintptr_t)leaf->host));
 }
 
 KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg)
@@ -133,7 +133,7 @@ const Sx *kg_sx_of(KGen *kg, const KExp *x)
         return sx_const(kg->cx, x->c.i);
     if (x->kind != KE_VAR)
         x = kb_let(kg->kb, "at", x);
-    return sx_kvar(kg->cx, x->var, x->var->name);
+    return sx_kvar(kg->cx, x->var);
 }
 
 static const KExp *scalars_atom(void *env, Atom a)
@@ -154,38 +154,23 @@ const KExp *kg_scalar(KGen *kg, const Exp *e)
 
 /* --- Sizes --------------------------------------------------------------------------------- */
 
-static const KExp *at_op(KGen *kg, const Sx *sx)
-{
-    const KExp *x = kg_at(kg, sx->a), *y = kg_at(kg, sx->b);
-    switch (sx->kind) {
-    case SX_ADD: return kg_add(kg, x, y);
-    case SX_SUB: return kg_sub(kg, x, y);
-    case SX_MUL: return kg_mul(kg, x, y);
-    case SX_DIV: return kg_quot(kg, x, y);
-    case SX_CEILDIV: return kg_quot(kg, kg_sub(kg, kg_add(kg, x, y), kg_int(kg, 1)), y);
-    case SX_MOD: return kg_rem(kg, x, y);
-    case SX_MIN: return kg_min(kg, x, y);
-    case SX_MAX: return kg_max(kg, x, y);
-    case SX_SELECT: {
-        const KExp *c = kx_ne(kg->cx->perm, kg_at(kg, sx->cond), kg_int(kg, 0));
-        return kx_select(kg->cx->perm, c, x, y);
-    }
-    case SX_CONST:
-    case SX_VAR:
-    case SX_KVAR:
-    case SX_SIZE: break;
-    }
-    ice(kg->at, "a size that only the host knows, inside a kernel");
-}
-
 const KExp *kg_at(KGen *kg, const Sx *sx)
 {
-    switch ((int)sx->kind) { /* leaves; the rest are operations */
-    case SX_CONST: return kg_int(kg, sx->k);
-    case SX_VAR: return kg_of(kg, need_scalar(kg, sx->var));
-    case SX_KVAR: return kg_of(kg, sx->kvar);
-    }
-    return at_op(kg, sx);
+    Arena *a = kg->cx->perm;
+    if (sx->kind == KE_HOST)
+        return kg_of(kg, need_scalar(kg, sx->host));
+    if (sx->kind == KE_VAR)
+        return kg_of(kg, sx->var);
+    if (sx->kind == KE_SIZE)
+        ice(kg->at, "a size that only the host knows, inside a kernel");
+    if (sx->n == 0)
+        return sx;
+    const KExp *x = kg_at(kg, sx_left(sx)), *y = kg_at(kg, sx_right(sx));
+    if (sx->kind == KE_SELECT)
+        return kx_select(a, kx_ne(a, kg_at(kg, sx_cond(sx)), kg_int(kg, 0)), x, y);
+    if (sx->kind == KE_CEILDIV)
+        return kg_quot(kg, kg_sub(kg, kg_add(kg, x, y), kg_int(kg, 1)), y);
+    return kx_exact(a, sx->op, x, y);
 }
 
 static KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value)
@@ -204,8 +189,8 @@ static KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value)
 
 static void need_leaf(void *env, const Sx *x)
 {
-    if (x->kind == SX_VAR)
-        need_scalar(env, x->var);
+    if (x->kind == KE_HOST)
+        need_scalar(env, x->host);
 }
 
 const Sx *kg_host_sx(KGen *kg, const Sx *sx)
@@ -442,7 +427,7 @@ static const int *local_sizes(KGen *kg)
         int k = 0;
         while (bytes && k < i && !(ps->at[k].bytes && sx_eq(ps->at[k].bytes, bytes)))
             k++;
-        bool small = bytes && bytes->kind == SX_CONST && bytes->k <= SMALL;
+        bool small = bytes && bytes->kind == KE_CONST && bytes->c.i <= SMALL;
         sizes[i] = small ? -1 - k : k;
     }
     return sizes;
@@ -485,14 +470,16 @@ static void pad_locals(KGen *kg, KFun *f)
 static const char *local_text(const KGen *kg)
 {
     Ctx *cx = kg->cx;
-    const Var *size = kg->group_size && kg->group_size->kind == SX_VAR ? kg->group_size->var : NULL;
+    const Var *size =
+        kg->group_size && kg->group_size->kind == KE_HOST ? kg->group_size->host : NULL;
+    const Sx *items = sx_kvar(cx, prologue_var(kg, "items", T_I64)->var);
     Out o = {0};
     for (int i = 0; i < kg->params.n; i++) {
         const Sx *bytes = kg->params.at[i].bytes;
         if (kg->params.at[i].kind != KP_LOCAL)
             continue;
         if (size)
-            bytes = sx_with(cx, bytes, size, sx_kvar(cx, NULL, "items"));
+            bytes = sx_with(cx, bytes, size, items);
         out_printf(&o, "%s%s", o.n ? " + " : "", sx_c(bytes));
     }
     const char *text = o.n ? arena_strdup(cx->perm, o.text) : NULL;

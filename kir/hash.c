@@ -71,12 +71,15 @@ void kkey_put_const(KKeyWords *k, Const c)
     kkey_put(k, bits);
 }
 
+/* Equal ones are one, and large ones share their parts: each is told once. */
 void kkey_put_exp(KKeyWords *k, const KExp *x)
 {
     if (!x) {
         kkey_put(k, UINT64_MAX);
         return;
     }
+    if (x->n > 0 && !kkey_put_object(k, x))
+        return;
     kkey_put(k, (uint64_t)x->kind << 32 | (uint64_t)x->n << 2 | x->saturate << 1 | x->exact);
     put_type(k, x->type);
     if (x->kind == KE_CONST)
@@ -86,7 +89,8 @@ void kkey_put_exp(KKeyWords *k, const KExp *x)
     else if (x->kind == KE_HOST)
         kkey_put_object(k, x->host);
     else
-        kkey_put(k, (uint64_t)x->op << 32 | (uint64_t)x->id << 16 | (uint64_t)x->dim);
+        kkey_put(k, (uint64_t)x->op << 32 | (uint64_t)x->fact << 24 | (uint64_t)x->id << 16 |
+                        (uint64_t)x->dim);
     for (int i = 0; i < x->n; i++)
         kkey_put_exp(k, x->x[i]);
 }

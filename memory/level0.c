@@ -49,7 +49,7 @@ static void bind(Group *g, const Var *v, ArrLoc loc)
 static bool is_host(void *env, const Sx *leaf)
 {
     const Group *g = env;
-    return leaf->kind == SX_VAR && !varset_has(g->inside, leaf->var);
+    return leaf->kind == KE_HOST && !varset_has(g->inside, leaf->host);
 }
 
 /* May the group write v's memory? */

@@ -48,19 +48,6 @@ static void put_atoms(Key *k, const Atoms *as)
         put_atom(k, as->at[i]);
 }
 
-static void put_sx(Key *k, const Sx *x)
-{
-    if (!put_object(k, x))
-        return;
-    put(k, x->kind);
-    put(k, (uint64_t)x->k);
-    put_object(k, x->var);
-    put_object(k, x->kvar);
-    put_sx(k, x->cond);
-    put_sx(k, x->a);
-    put_sx(k, x->b);
-}
-
 static void put_suff(Key *k, const Exp *e)
 {
     put_text(k, e->suff.name);
@@ -84,9 +71,9 @@ static void put_loc(Key *k, const ArrLoc *l, int rank)
     put_object(k, l->mem);
     if (!l->mem)
         return;
-    put_sx(k, l->at.offset);
+    put_exp(k, l->at.offset);
     for (int i = 0; i < rank; i++)
-        put_sx(k, l->at.strides[i]);
+        put_exp(k, l->at.strides[i]);
 }
 
 static void put_launch(Key *k, const HostOp *op)
@@ -95,17 +82,17 @@ static void put_launch(Key *k, const HostOp *op)
     put(k, op->kernel->fixed_group);
     put(k, (uint64_t)op->n_launch_dims);
     for (int d = 0; d < op->n_launch_dims; d++) {
-        put_sx(k, op->groups[d]);
-        put_sx(k, op->local[d]);
+        put_exp(k, op->groups[d]);
+        put_exp(k, op->local[d]);
     }
     put(k, (uint64_t)op->args.n);
     for (int i = 0; i < op->args.n; i++) {
         const KParam *p = &op->args.at[i];
         put(k, (uint64_t)p->kind << 16 | (uint64_t)p->type << 1 | p->updated);
         put_object(k, p->mem);
-        put_sx(k, p->value);
+        put_exp(k, p->value);
         put_exp(k, p->exp);
-        put_sx(k, p->bytes);
+        put_exp(k, p->bytes);
     }
 }
 
@@ -118,8 +105,8 @@ static void put_op(Key *k, const HostOp *op)
     put_object(k, op->mem);
     put_object(k, op->mem2);
     put_object(k, op->var);
-    put_sx(k, op->sx);
-    put_sx(k, op->sx2);
+    put_exp(k, op->sx);
+    put_exp(k, op->sx2);
     put_exp(k, op->exp);
     put_exp(k, op->exp2);
     if (op->suff)
@@ -133,8 +120,8 @@ static void put_op(Key *k, const HostOp *op)
     put(k, (uint64_t)op->fits.n);
     for (int i = 0; i < op->fits.n; i++) {
         put(k, k->kernels[op->fits.at[i].kernel->id]);
-        put_sx(k, op->fits.at[i].group_size);
-        put_sx(k, op->fits.at[i].local_bytes);
+        put_exp(k, op->fits.at[i].group_size);
+        put_exp(k, op->fits.at[i].local_bytes);
     }
     put_exps(k, &op->numbers);
     put_exps(k, &op->elems);

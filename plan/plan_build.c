@@ -82,7 +82,7 @@ Mem *pb_alloc(PlanBuild *pb, const char *base, const Sx *bytes)
 
 const Sx *pb_let(PlanBuild *pb, const char *base, const Sx *value)
 {
-    if (value->kind == SX_CONST || value->kind == SX_VAR)
+    if (value->kind == KE_CONST || value->kind == KE_HOST)
         return value;
     Var *v = var_new(pb->cx, base, type_prim(T_I64), (Loc){0});
     pb_op(pb, (HostOp){.kind = H_SX, .var = v, .sx = value});
@@ -109,9 +109,8 @@ void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than)
 {
     const Sx *val = pb_let(pb, "n", a);
     Arena *arena = pb->cx->perm;
-    const KExp *at = val->kind == SX_VAR ? kx_host(arena, val->var) : kx_int(arena, val->k);
     Var *test = var_new(pb->cx, "test", type_prim(T_BOOL), (Loc){0});
-    const KExp *more = kx_prim2(arena, OP_LT, kx_int(arena, than), at);
+    const KExp *more = kx_prim2(arena, OP_LT, kx_int(arena, than), val);
     pb_op(pb, (HostOp){.kind = H_EXP, .var = test, .exp = more});
     open_branch(pb, test);
 }

@@ -83,8 +83,8 @@ static void visit_op(const SxVisitor *v, const HostOp *op)
 static void add_size(void *env, const Sx *x)
 {
     bool *used = env;
-    if (x->kind == SX_SIZE)
-        used[x->k] = true;
+    if (x->kind == KE_SIZE)
+        used[x->fact] = true;
 }
 
 static void add_sizes(void *env, const Sx *a)

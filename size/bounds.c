@@ -47,12 +47,14 @@ static bool prim_step(SxBounds *b, const Exp *e, Step *s)
 /* The operation that a is, or that its definition is. */
 static bool step_of(SxBounds *b, const Sx *a, Step *s)
 {
-    if (a->kind == SX_VAR) {
-        const Def *d = ranges_def(sx_facts_ranges(b->facts), a->var);
+    if (a->kind == KE_HOST) {
+        const Def *d = ranges_def(sx_facts_ranges(b->facts), a->host);
         return d && d->exp->kind == E_PRIM && prim_step(b, d->exp, s);
     }
-    *s = (Step){a->kind, a->a, a->b, T_I64};
-    return a->kind >= SX_ADD && a->kind <= SX_MAX;
+    if (a->n == 0 || a->kind == KE_SELECT)
+        return false;
+    *s = (Step){sx_kind(a), sx_left(a), sx_right(a), T_I64};
+    return true;
 }
 
 /* --- Upper bounds ----------------------------------------------------------------------------- */
@@ -149,7 +151,7 @@ static const Sx *upper_def(SxBounds *b, const Var *v)
 
 static bool is_known(SxBounds *b, const Sx *a)
 {
-    return a->kind == SX_CONST || (!a->a && b->known(b->env, a));
+    return a->kind == KE_CONST || (a->n == 0 && b->known(b->env, a));
 }
 
 const Sx *sx_upper(SxBounds *b, const Sx *a)
@@ -157,16 +159,16 @@ const Sx *sx_upper(SxBounds *b, const Sx *a)
     Step s;
     if (is_known(b, a))
         return a;
-    if (a->kind == SX_VAR) {
-        const Sx *u = varmap_get(b->upper, a->var);
-        u = u ? u : upper_def(b, a->var);
+    if (a->kind == KE_HOST) {
+        const Sx *u = varmap_get(b->upper, a->host);
+        u = u ? u : upper_def(b, a->host);
         if (u)
-            varmap_put(b->upper, a->var, u);
+            varmap_put(b->upper, a->host, u);
         return u;
     }
-    if (a->kind == SX_SELECT) {
-        bool told = is_known(b, a->cond);
-        return upper_choice(b, told ? a->cond : NULL, a->a, a->b);
+    if (a->kind == KE_SELECT) {
+        bool told = is_known(b, sx_cond(a));
+        return upper_choice(b, told ? sx_cond(a) : NULL, sx_left(a), sx_right(a));
     }
     return step_of(b, a, &s) ? upper_step(b, &s) : NULL;
 }

@@ -75,21 +75,21 @@ static void assume_sum(SxFacts *f, Poly p, const Poly *q, int64_t k, int64_t c)
 static void quotient_facts(SxFacts *f, const Sx *sx, const Poly *me)
 {
     Poly a, b, b1, most, part = *me;
-    if (!poly_of(f, sx->a, &a) || !poly_of(f, sx->b, &b))
+    if (!poly_of(f, sx_left(sx), &a) || !poly_of(f, sx_right(sx), &b))
         return;
     b1 = poly_const(-1);
     if (!poly_add(&b1, &b, 1) || !prover_nonneg(f->prover, &a) || !prover_nonneg(f->prover, &b1))
         return;
     assume_nonneg(f, me);
     assume_sum(f, a, me, -1, 0); /* each is at most a */
-    if (sx->kind == SX_MOD) {
+    if (sx_kind(sx) == SX_MOD) {
         assume_sum(f, b1, me, -1, 0);
         return;
     }
     most = a;
     if (!poly_mul(&part, &b) || !poly_add(&most, &b1, 1))
         return;
-    if (sx->kind == SX_DIV) { /* b*me <= a <= b*me + b - 1 */
+    if (sx_kind(sx) == SX_DIV) { /* b*me <= a <= b*me + b - 1 */
         assume_sum(f, a, &part, -1, 0);
         assume_sum(f, part, &b1, 1, 0);
         Poly above = part;
@@ -103,8 +103,8 @@ static void quotient_facts(SxFacts *f, const Sx *sx, const Poly *me)
 
 static void extremum_facts(SxFacts *f, const Sx *sx, const Poly *me)
 {
-    int64_t k = sx->kind == SX_MIN ? 1 : -1;
-    const Sx *of[] = {sx->a, sx->b};
+    int64_t k = sx_kind(sx) == SX_MIN ? 1 : -1;
+    const Sx *of[] = {sx_left(sx), sx_right(sx)};
     for (int i = 0; i < 2; i++) {
         Poly p;
         if (poly_of(f, of[i], &p) && poly_scale(&p, k))
@@ -114,11 +114,11 @@ static void extremum_facts(SxFacts *f, const Sx *sx, const Poly *me)
 
 static void leaf_facts(SxFacts *f, const Sx *sx, const Poly *me)
 {
-    if (sx->kind == SX_SIZE)
+    if (sx->kind == KE_SIZE)
         assume_nonneg(f, me);
-    else if (sx->kind == SX_DIV || sx->kind == SX_CEILDIV || sx->kind == SX_MOD)
+    else if (sx_kind(sx) == SX_DIV || sx->kind == KE_CEILDIV || sx_kind(sx) == SX_MOD)
         quotient_facts(f, sx, me);
-    else if (sx->kind == SX_MIN || sx->kind == SX_MAX)
+    else if (sx_kind(sx) == SX_MIN || sx_kind(sx) == SX_MAX)
         extremum_facts(f, sx, me);
 }
 
@@ -144,12 +144,8 @@ static bool is_entered(const SxFacts *f, const Sx *a, int *index)
 static void visit_parts(SxFacts *f, const Sx *a)
 {
     Poly p;
-    if (a->cond)
-        poly_of(f, a->cond, &p);
-    if (a->a)
-        poly_of(f, a->a, &p);
-    if (a->b)
-        poly_of(f, a->b, &p);
+    for (int i = 0; i < a->n; i++)
+        poly_of(f, a->x[i], &p);
 }
 
 static Poly leaf_of(SxFacts *f, const Sx *a)
@@ -178,26 +174,27 @@ static bool fits(SxFacts *f, const Poly *p)
 static bool poly_of_op(SxFacts *f, const Sx *a, Poly *p)
 {
     Poly b;
-    if (!poly_of(f, a->a, p) || !poly_of(f, a->b, &b))
+    if (!poly_of(f, sx_left(a), p) || !poly_of(f, sx_right(a), &b))
         return false;
-    bool ok = a->kind == SX_MUL ? poly_mul(p, &b) : poly_add(p, &b, a->kind == SX_ADD ? 1 : -1);
+    bool ok =
+        sx_kind(a) == SX_MUL ? poly_mul(p, &b) : poly_add(p, &b, sx_kind(a) == SX_ADD ? 1 : -1);
     return ok && fits(f, p);
 }
 
 static bool poly_of(SxFacts *f, const Sx *a, Poly *p)
 {
     int leaf;
-    if (a->kind == SX_CONST) {
-        *p = poly_const(a->k);
+    if (a->kind == KE_CONST) {
+        *p = poly_const(a->c.i);
         return true;
     }
-    if (a->kind == SX_VAR)
-        return ranges_poly(f->ra, atom_var((Var *)(uintptr_t)a->var), p);
+    if (a->kind == KE_HOST)
+        return ranges_poly(f->ra, atom_var((Var *)(uintptr_t)a->host), p);
     if (is_entered(f, a, &leaf)) {
         *p = poly_leaf(FIRST_LEAF + leaf);
         return true;
     }
-    bool sum = a->kind == SX_ADD || a->kind == SX_SUB || a->kind == SX_MUL;
+    bool sum = sx_kind(a) == SX_ADD || sx_kind(a) == SX_SUB || sx_kind(a) == SX_MUL;
     if (!sum || !poly_of_op(f, a, p))
         *p = leaf_of(f, a);
     return true;
@@ -231,15 +228,15 @@ static bool leaf_cases(void *env, const void *leaf, Goal *g)
 {
     SxFacts *f = env;
     const Sx *a = leaf;
-    if (a->kind == SX_MIN || a->kind == SX_MAX)
-        return case_of(f, g, a->a) && case_of(f, g, a->b);
-    if (a->kind != SX_SELECT)
+    if (sx_kind(a) == SX_MIN || sx_kind(a) == SX_MAX)
+        return case_of(f, g, sx_left(a)) && case_of(f, g, sx_right(a));
+    if (a->kind != KE_SELECT)
         return false;
     bool ok = true;
     for (int holds = 1; holds >= 0 && ok; holds--) {
         int mark = sx_facts_mark(f);
-        assume_cond(f, a->cond, holds);
-        ok = case_of(f, g, holds ? a->a : a->b);
+        assume_cond(f, sx_cond(a), holds);
+        ok = case_of(f, g, holds ? sx_left(a) : sx_right(a));
         sx_facts_reset(f, mark);
     }
     return ok;
@@ -252,19 +249,20 @@ static void leaf_range(void *env, const void *leaf, int64_t *lo, int64_t *hi)
     const Sx *a = leaf;
     Poly p, q;
     int64_t l[2], h[2];
-    if (a->kind == SX_SIZE) {
+    if (a->kind == KE_SIZE) {
         *lo = 0;
         *hi = (INT64_C(1) << FACT_BITS) - 1;
     }
-    bool choice = a->kind == SX_MIN || a->kind == SX_MAX || a->kind == SX_SELECT;
-    if (!choice || f->looks == MAX_LOOKS || !poly_of(f, a->a, &p) || !poly_of(f, a->b, &q))
+    bool choice = sx_kind(a) == SX_MIN || sx_kind(a) == SX_MAX || a->kind == KE_SELECT;
+    if (!choice || f->looks == MAX_LOOKS || !poly_of(f, sx_left(a), &p) ||
+        !poly_of(f, sx_right(a), &q))
         return;
     f->looks++;
     prover_range(f->prover, &p, &l[0], &h[0]);
     prover_range(f->prover, &q, &l[1], &h[1]);
     f->looks--;
-    *lo = (l[0] < l[1]) != (a->kind == SX_MAX) ? l[0] : l[1];
-    *hi = (h[0] > h[1]) != (a->kind == SX_MIN) ? h[0] : h[1];
+    *lo = (l[0] < l[1]) != (sx_kind(a) == SX_MAX) ? l[0] : l[1];
+    *hi = (h[0] > h[1]) != (sx_kind(a) == SX_MIN) ? h[0] : h[1];
 }
 
 /* --- Facts and questions ---------------------------------------------------------------------- */

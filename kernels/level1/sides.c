@@ -31,17 +31,17 @@ static bool is_parameter(const KGen *kg, const KVar *v)
 static void note_leaf(void *env, const Sx *x)
 {
     Leaves *l = env;
-    if (x->kind == SX_KVAR)
-        l->unknown |= !is_parameter(l->s->kg, x->kvar);
-    if (x->kind != SX_VAR)
+    if (x->kind == KE_VAR)
+        l->unknown |= !is_parameter(l->s->kg, x->var);
+    if (x->kind != KE_HOST)
         return;
     bool side = false;
     for (int d = 0; d < N_SIDES; d++) {
-        bool same = x->var == l->s->dim[d]->idx;
+        bool same = x->host == l->s->dim[d]->idx;
         l->varies[d] |= same;
         side |= same;
     }
-    l->unknown |= !side && varset_has(l->s->inside, x->var);
+    l->unknown |= !side && varset_has(l->s->inside, x->host);
 }
 
 /* Are elements whose indices v differ by one neighbours, as far as is seen? */

@@ -34,6 +34,8 @@ static Rest rest(const KDealt *d, const KExp *x)
         return x->type.elem == T_I64 && x->x[0]->type.elem == T_I64 ? rest(d, x->x[0]) : ANY;
     case KE_PRIM: return x->exact && x->n == 2 ? rest_prim(d, x) : ANY;
     case KE_HOST:
+    case KE_SIZE:
+    case KE_CEILDIV:
     case KE_SELECT:
     case KE_PART:
     case KE_VECTOR:

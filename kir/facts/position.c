@@ -84,6 +84,8 @@ static Poly sum_of(KPositions *p, const KExp *x)
     case KE_CONV: return is_i64(x->x[0]) ? sum_of(p, x->x[0]) : leaf(p, x);
     case KE_PRIM: return prim_sum(p, x);
     case KE_HOST:
+    case KE_SIZE:
+    case KE_CEILDIV:
     case KE_SELECT:
     case KE_ID:
     case KE_PART:
@@ -186,6 +188,8 @@ static int64_t multiple(KPositions *p, const KExp *x, int64_t most)
     case KE_SELECT: return multiple_both(p, x->x[1], x->x[2], most);
     case KE_CONV: return multiple(p, x->x[0], most); /* of an i64; else 1 */
     case KE_HOST:
+    case KE_SIZE:
+    case KE_CEILDIV:
     case KE_ID:
     case KE_PART:
     case KE_VECTOR:

@@ -170,6 +170,8 @@ bool kbound_is_natural(const KExp *x)
     case KE_CONV: return kbound_is_natural(x->x[0]);
     case KE_PRIM: break;
     case KE_HOST:
+    case KE_SIZE:
+    case KE_CEILDIV:
     case KE_SELECT:
     case KE_PART:
     case KE_VECTOR:
@@ -461,6 +463,8 @@ KRange krange_of(KRanges *r, const KExp *x)
     case KE_PRIM: return prim_range(r, x);
     case KE_SELECT: return kranges_either(r, krange_of(r, x->x[1]), krange_of(r, x->x[2]));
     case KE_HOST:
+    case KE_SIZE:
+    case KE_CEILDIV:
     case KE_PART:
     case KE_VECTOR:
     case N_KEXPS: break;

@@ -180,7 +180,7 @@ static void check_vector(Check *c, const KExp *x)
 static void check_part(Check *c, const KExp *x)
 {
     KType t = x->x[0]->type;
-    if (t.lanes == 1 || x->dim < 0 || x->dim >= t.lanes)
+    if (t.lanes == 1 || x->dim >= t.lanes)
         wrong(c, "part %d of a %s", x->dim, ktype_text(t));
     t.lanes = 1;
     want_type(c, "part of a vector", x->type, t);
@@ -235,7 +235,7 @@ static void check_exp(Check *c, const KExp *x)
     case KE_SELECT: check_select(c, x); break;
     case KE_ID:
         want_elem(c, kid_info[x->id].word, x->type, kid_info[x->id].type);
-        if (x->dim < 0 || x->dim >= MOST_DIMS)
+        if (x->dim >= MOST_DIMS)
             wrong(c, "%s of dimension %d", kid_info[x->id].word, x->dim);
         if (x->id == KID_FAILED_BEFORE)
             want_failure(c);
@@ -245,6 +245,8 @@ static void check_exp(Check *c, const KExp *x)
     case KE_PART: check_part(c, x); break;
     case KE_VECTOR: check_vector(c, x); break;
     case KE_HOST: wrong(c, "a scalar of the host: %s", var_c_name(x->host)); break;
+    case KE_SIZE: wrong(c, "a size of the host: %s", size_c_name(x->fact)); break;
+    case KE_CEILDIV: wrong(c, "arithmetic of the host"); break;
     case N_KEXPS: wrong(c, "no kind of expression");
     }
 }

@@ -107,7 +107,9 @@ static void exp_text(Out *o, const KExp *x, int level)
     case KE_HOST: out_puts(o, var_c_name(x->host)); break;
     case KE_PRIM: prim_text(o, x); break;
     case KE_CONV: out_printf(o, "%s.%s", kexp_word[x->kind], ktype_text(x->type)); break;
+    case KE_SIZE: out_puts(o, size_c_name(x->fact)); break;
     case KE_SELECT:
+    case KE_CEILDIV:
     case KE_VECTOR: out_puts(o, kexp_word[x->kind]); break;
     case KE_ID:
         out_puts(o, kid_info[x->id].word);
@@ -120,7 +122,7 @@ static void exp_text(Out *o, const KExp *x, int level)
         break;
     case N_KEXPS: break;
     }
-    if (x->kind == KE_CONV || x->kind == KE_SELECT || x->kind == KE_VECTOR)
+    if (x->kind == KE_CONV || x->kind == KE_SELECT || x->kind == KE_VECTOR || x->kind == KE_CEILDIV)
         args_text(o, x->x, x->n);
     out_puts(o, paren ? ")" : "");
 }

@@ -15,10 +15,10 @@ static const Sx *num(int64_t i)
 
 static int64_t eval(const Sx *a)
 {
-    int64_t x = a->a ? eval(a->a) : 0, y = a->b ? eval(a->b) : 0;
-    switch (a->kind) {
-    case SX_CONST: return a->k;
-    case SX_SIZE: return a->k == SIZE_COMPUTE_UNITS ? UNITS : LOCAL_BYTES;
+    int64_t x = a->n ? eval(sx_left(a)) : 0, y = a->n ? eval(sx_right(a)) : 0;
+    switch (sx_kind(a)) {
+    case SX_CONST: return a->c.i;
+    case SX_SIZE: return a->fact == SIZE_COMPUTE_UNITS ? UNITS : LOCAL_BYTES;
     case SX_ADD: return x + y;
     case SX_SUB: return x - y;
     case SX_MUL: return x * y;
@@ -27,7 +27,7 @@ static int64_t eval(const Sx *a)
     case SX_MOD: return x % y;
     case SX_MIN: return x < y ? x : y;
     case SX_MAX: return x > y ? x : y;
-    case SX_SELECT: return eval(a->cond) ? x : y;
+    case SX_SELECT: return eval(sx_cond(a)) ? x : y;
     case SX_VAR:
     case SX_KVAR: break;
     }

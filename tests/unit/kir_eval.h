@@ -291,6 +291,8 @@ static inline EvCell ev_exp(Ev *ev, const KExp *x)
             r.lane[k] = a[k].lane[0];
         break;
     case KE_HOST:
+    case KE_SIZE:
+    case KE_CEILDIV:
     case N_KEXPS: EV_ERROR(ev, "text"); break;
     }
     if (x->type.index)

@@ -123,9 +123,9 @@ static void test_choices(void)
 
 static void test_kvars(void)
 {
-    static const char one, two;
-    const Sx *k = sx_kvar(&cx, (const struct KVar *)&one, "k");
-    const Sx *t = sx_kvar(&cx, (const struct KVar *)&two, "t");
+    static const KVar one = {.name = "k"}, two = {.name = "t"};
+    const Sx *k = sx_kvar(&cx, &one);
+    const Sx *t = sx_kvar(&cx, &two);
     int mark = sx_facts_mark(wrap);
     sx_assume_le(wrap, num(0), k);
     sx_assume_lt(wrap, k, OP(DIV, sn, num(4)));
@@ -167,7 +167,7 @@ static void test_intervals(void)
 static bool is_n_or_m(void *env, const Sx *leaf)
 {
     (void)env;
-    return leaf->kind == SX_SIZE || (leaf->kind == SX_VAR && (leaf->var == n || leaf->var == m));
+    return leaf->kind == KE_SIZE || (leaf->kind == KE_HOST && (leaf->host == n || leaf->host == m));
 }
 
 static void bound(int line, const Sx *got, const char *want)
@@ -183,8 +183,8 @@ static void bound(int line, const Sx *got, const char *want)
 /* A variable that the IR defines as op(p, q). */
 static const Sx *define(PrimOp op, const Sx *p, const Sx *q)
 {
-    Atom args[] = {p->kind == SX_VAR ? atom_var((Var *)(uintptr_t)p->var) : atom_i64(p->k),
-                   q->kind == SX_VAR ? atom_var((Var *)(uintptr_t)q->var) : atom_i64(q->k)};
+    Atom args[] = {p->kind == KE_HOST ? atom_var((Var *)(uintptr_t)p->host) : atom_i64(p->c.i),
+                   q->kind == KE_HOST ? atom_var((Var *)(uintptr_t)q->host) : atom_i64(q->c.i)};
     Var *v = variable("v");
     Exp *e = exp_binop(&cx, (Loc){0}, op, args[0], args[1]);
     ranges_bind(ra, &(Vars){&v, 1, 1}, e);
@@ -256,23 +256,23 @@ static Wide result(Point *p, Wide r)
 
 static Wide eval(const Sx *a, Point *p)
 {
-    if (p->undefined || a->kind == SX_CONST)
-        return a->k;
-    if (a->kind == SX_VAR)
-        return a->var == n   ? p->n
-               : a->var == m ? p->m
-               : a->var == i ? p->i
-               : a->var == x ? p->x
-                             : p->y;
-    if (a->kind == SX_SELECT)
-        return eval(a->cond, p) ? eval(a->a, p) : eval(a->b, p);
-    Wide l = eval(a->a, p), r = eval(a->b, p);
-    bool quotient = a->kind == SX_DIV || a->kind == SX_CEILDIV || a->kind == SX_MOD;
+    if (p->undefined || a->kind == KE_CONST)
+        return a->c.i;
+    if (a->kind == KE_HOST)
+        return a->host == n   ? p->n
+               : a->host == m ? p->m
+               : a->host == i ? p->i
+               : a->host == x ? p->x
+                              : p->y;
+    if (a->kind == KE_SELECT)
+        return eval(sx_cond(a), p) ? eval(sx_left(a), p) : eval(sx_right(a), p);
+    Wide l = eval(sx_left(a), p), r = eval(sx_right(a), p);
+    bool quotient = sx_kind(a) == SX_DIV || a->kind == KE_CEILDIV || sx_kind(a) == SX_MOD;
     if (p->undefined || (quotient && (l < 0 || r <= 0))) {
         p->undefined = true;
         return 0;
     }
-    switch ((int)a->kind) {
+    switch ((int)sx_kind(a)) {
     case SX_ADD: return result(p, l + r);
     case SX_SUB: return result(p, l - r);
     case SX_MUL: return result(p, l * r);
