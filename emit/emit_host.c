@@ -267,11 +267,7 @@ static const char *arg_c(Fn *f, const KParam *p, bool heap)
     case KP_LOCAL: return arena_printf(a, "RT_A_LOCAL(%s)", size_c(f, p->bytes));
     case KP_SCALAR: break;
     }
-    if (p->value && p->type != T_I64)
-        return arena_printf(a, "%s((%s)(%s))", arg_macro(p->type), ctype_c(p->type),
-                            size_c(f, p->value));
-    return arena_printf(a, "%s(%s)", arg_macro(p->type),
-                        p->value ? size_c(f, p->value) : kir_exp_c(p->exp));
+    return arena_printf(a, "%s(%s)", arg_macro(p->type), size_c(f, p->value));
 }
 
 /* Returns how many arguments there are. */

@@ -181,6 +181,7 @@ bool kx_same(const KExp *x, const KExp *y);
 typedef void KExpFn(void *env, const KExp *x);
 void kexp_visit(const KExp *x, KExpFn *fn, void *env);
 bool kexp_uses(const KExp *x, const KVar *v);
+void kexp_hosts(const KExp *x, VarSet *s); /* adds its variables of the host */
 /* Does its value depend on when it is asked for: is there a variable in it that SETs change? */
 bool kexp_changes(const KExp *x);
 

@@ -24,6 +24,17 @@ bool kexp_uses(const KExp *x, const KVar *v)
     return false;
 }
 
+static void add_host(void *env, const KExp *x)
+{
+    if (x->kind == KE_HOST)
+        varset_add(env, x->host);
+}
+
+void kexp_hosts(const KExp *x, VarSet *s)
+{
+    kexp_visit(x, add_host, s);
+}
+
 static void find_mutable(void *found, const KExp *x)
 {
     *(bool *)found |= x->kind == KE_VAR && x->var->mutable_;

@@ -101,8 +101,8 @@ static Vars op_vars(Ctx *cx, const HostOp *op)
 static Vars fit_vars(Ctx *cx, const Fit *f)
 {
     VarSet *used = varmap_new(cx->scratch);
-    sx_vars(f->group_size, used);
-    sx_vars(f->local_bytes, used);
+    kexp_hosts(f->group_size, used);
+    kexp_hosts(f->local_bytes, used);
     return varset_list(cx->scratch, used);
 }
 

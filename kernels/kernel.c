@@ -104,10 +104,7 @@ static KVar *need_scalar(KGen *kg, const Var *v)
         ice(v->loc, "array %s used as a scalar", var_text(v));
     kv = kg_bind(kg, v);
     KParam p = {.kind = KP_SCALAR, .name = kv->name, .var = kv, .type = v->type.elem};
-    if (p.type == T_I64)
-        p.value = sx_var(kg->cx, v);
-    else
-        p.exp = kx_host(kg->cx->perm, v);
+    p.value = kx_host(kg->cx->perm, v);
     vec_push(kg->cx->perm, &kg->params, p);
     varmap_put(kg->params_of, v, is_param);
     return kv;
@@ -177,7 +174,7 @@ static KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value)
 {
     for (int i = 0; i < kg->params.n; i++) {
         const KParam *p = &kg->params.at[i];
-        if (p->kind == KP_SCALAR && p->type == T_I64 && p->value && sx_eq(p->value, value))
+        if (p->kind == KP_SCALAR && p->type == T_I64 && sx_eq(p->value, value))
             return p->var;
     }
     KParam p = {.kind = KP_SCALAR, .type = T_I64, .value = value};
@@ -187,7 +184,7 @@ static KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value)
     return p.var;
 }
 
-static void need_leaf(void *env, const Sx *x)
+static void need_leaf(void *env, const KExp *x)
 {
     if (x->kind == KE_HOST)
         need_scalar(env, x->host);
@@ -197,7 +194,7 @@ const Sx *kg_host_sx(KGen *kg, const Sx *sx)
 {
     if (!sx_is_polynomial(sx))
         return kg_sx_of(kg, kg_of(kg, kg_param_sx(kg, "size", sx)));
-    sx_leaves(sx, need_leaf, kg);
+    kexp_visit(sx, need_leaf, kg);
     return sx;
 }
 

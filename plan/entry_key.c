@@ -91,7 +91,6 @@ static void put_launch(Key *k, const HostOp *op)
         put(k, (uint64_t)p->kind << 16 | (uint64_t)p->type << 1 | p->updated);
         put_object(k, p->mem);
         put_exp(k, p->value);
-        put_exp(k, p->exp);
         put_exp(k, p->bytes);
     }
 }

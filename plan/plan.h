@@ -23,11 +23,10 @@ typedef struct {
     KBuf *buf;        /* KP_MEM, KP_LOCAL, KP_HEAP: the kernel's buffer */
     PrimType type;    /* KP_SCALAR: its type; KP_MEM, KP_LOCAL: element type */
     /* The argument at the launch: */
-    Mem *mem;        /* KP_MEM */
-    bool updated;    /* KP_MEM: read and written, so that a second launch would not do the same */
-    const Sx *value; /* KP_SCALAR of type i64, else */
-    const KExp *exp; /* KP_SCALAR of another type */
-    const Sx *bytes; /* KP_LOCAL */
+    Mem *mem;          /* KP_MEM */
+    bool updated;      /* KP_MEM: read and written, so that a second launch would not do the same */
+    const KExp *value; /* KP_SCALAR; of type i64 a size */
+    const Sx *bytes;   /* KP_LOCAL */
 } KParam;
 typedef VEC(KParam) KParams;
 

@@ -38,63 +38,73 @@ void result_uses(VarSet *used, Atom a)
     use_type(used, atom_type(a));
 }
 
+/* f of each expression as a whole; x may be NULL. */
 typedef struct {
     void *env;
-    void (*f)(void *env, const Sx *a);
-} SxVisitor;
+    void (*f)(void *env, const KExp *x);
+} Visitor;
 
-static void visit_sx(const SxVisitor *v, const Sx *a)
+static void visit(const Visitor *v, const KExp *x)
 {
-    if (a)
-        v->f(v->env, a);
+    v->f(v->env, x);
 }
 
-static void visit_loc(const SxVisitor *v, const ArrLoc *l, int rank)
+static void visit_all(const Visitor *v, const KExps *xs)
+{
+    for (int i = 0; i < xs->n; i++)
+        visit(v, xs->at[i]);
+}
+
+static void visit_loc(const Visitor *v, const ArrLoc *l, int rank)
 {
     if (!l->mem)
         return;
-    visit_sx(v, l->at.offset);
+    visit(v, l->at.offset);
     for (int k = 0; k < rank; k++)
-        visit_sx(v, l->at.strides[k]);
+        visit(v, l->at.strides[k]);
 }
 
-static void visit_op(const SxVisitor *v, const HostOp *op)
+static void visit_op(const Visitor *v, const HostOp *op)
 {
-    visit_sx(v, op->sx);
-    visit_sx(v, op->sx2);
+    visit(v, op->sx);
+    visit(v, op->sx2);
+    visit(v, op->exp);
+    visit(v, op->exp2);
+    visit_all(v, &op->numbers);
+    visit_all(v, &op->elems);
     visit_loc(v, &op->dst, op->dims.n);
     visit_loc(v, &op->src, op->dims.n);
     for (int i = 0; i < op->args.n; i++) {
-        visit_sx(v, op->args.at[i].value);
-        visit_sx(v, op->args.at[i].bytes);
+        visit(v, op->args.at[i].value);
+        visit(v, op->args.at[i].bytes);
     }
     for (int d = 0; d < op->n_launch_dims; d++) {
-        visit_sx(v, op->groups[d]);
-        visit_sx(v, op->local[d]);
+        visit(v, op->groups[d]);
+        visit(v, op->local[d]);
     }
-    visit_sx(v, op->bytes);
-    visit_sx(v, op->operations);
+    visit(v, op->bytes);
+    visit(v, op->operations);
     for (int i = 0; i < op->fits.n; i++) {
-        visit_sx(v, op->fits.at[i].group_size);
-        visit_sx(v, op->fits.at[i].local_bytes);
+        visit(v, op->fits.at[i].group_size);
+        visit(v, op->fits.at[i].local_bytes);
     }
 }
 
-static void add_size(void *env, const Sx *x)
+static void add_size(void *env, const KExp *x)
 {
     bool *used = env;
     if (x->kind == KE_SIZE)
         used[x->fact] = true;
 }
 
-static void add_sizes(void *env, const Sx *a)
+static void add_sizes(void *env, const KExp *x)
 {
-    sx_leaves(a, add_size, env);
+    kexp_visit(x, add_size, env);
 }
 
 void op_sizes(bool used[N_SIZES], const HostOp *op)
 {
-    SxVisitor v = {used, add_sizes};
+    Visitor v = {used, add_sizes};
     visit_op(&v, op);
     for (int i = 0; i < op->then_.n; i++)
         op_sizes(used, op->then_.at[i]);
@@ -102,37 +112,18 @@ void op_sizes(bool used[N_SIZES], const HostOp *op)
         op_sizes(used, op->else_.at[i]);
 }
 
-static void add_vars(void *env, const Sx *a)
+static void add_hosts(void *env, const KExp *x)
 {
-    sx_vars(a, env);
-}
-
-static void add_host(void *env, const KExp *x)
-{
-    if (x->kind == KE_HOST)
-        varset_add(env, x->host);
-}
-
-static void use_exps(VarSet *s, const KExps *xs)
-{
-    for (int i = 0; i < xs->n; i++)
-        kexp_visit(xs->at[i], add_host, s);
+    kexp_hosts(x, env);
 }
 
 void op_uses(VarSet *s, const HostOp *op)
 {
-    SxVisitor v = {s, add_vars};
+    Visitor v = {s, add_hosts};
     visit_op(&v, op);
     if (op->suff)
         free_in_exp(s, op->suff);
-    kexp_visit(op->exp, add_host, s);
-    kexp_visit(op->exp2, add_host, s);
-    use_exps(s, &op->numbers);
-    use_exps(s, &op->elems);
     use_atoms(s, &op->dims);
-    for (int i = 0; i < op->args.n; i++)
-        if (op->args.at[i].kind == KP_SCALAR && !op->args.at[i].value)
-            kexp_visit(op->args.at[i].exp, add_host, s);
     if (op->kind == H_LOOP && op->loop_kind == LOOP_WHILE)
         varset_add(s, op->var);
     for (int i = 0; i < op->then_.n; i++)

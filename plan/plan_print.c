@@ -13,7 +13,7 @@ static void print_arg(Out *o, const KParam *p)
     switch (p->kind) {
     case KP_FAILURE: out_puts(o, "failure"); return;
     case KP_MEM: out_puts(o, p->mem ? p->mem->name : "null"); return;
-    case KP_SCALAR: out_puts(o, p->value ? sx_c(p->value) : kir_exp_c(p->exp)); return;
+    case KP_SCALAR: out_puts(o, sx_c(p->value)); return;
     case KP_LOCAL: out_printf(o, "local %s", sx_c(p->bytes)); return;
     case KP_HEAP: out_puts(o, "heap"); return;
     }

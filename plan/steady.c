@@ -56,13 +56,11 @@ static bool sets_steady(const Steady *s, const HostOp *op)
 
 static bool arg_is_steady(const Steady *s, const KParam *arg)
 {
-    const Sx *number = arg->kind == KP_SCALAR  ? arg->value
-                       : arg->kind == KP_LOCAL ? arg->bytes
-                                               : NULL;
-    if (!number)
+    bool is_size = arg->kind == KP_SCALAR && arg->type == T_I64;
+    if (!is_size && arg->kind != KP_LOCAL)
         return false;
     VarSet *used = varmap_new(s->scratch);
-    sx_vars(number, used);
+    kexp_hosts(is_size ? arg->value : arg->bytes, used);
     return all_steady(s, used);
 }
 

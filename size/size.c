@@ -1,4 +1,4 @@
-/* Making, comparing and walking sizes. */
+/* Sizes in their normal form. */
 #include "size/size.h"
 
 #include <string.h>
@@ -233,39 +233,9 @@ const Sx *sx_with(Ctx *cx, const Sx *a, const Var *v, const Sx *x)
     return sx_op(cx, sx_kind(a), l, r);
 }
 
-/* --- Walks ------------------------------------------------------------------------------------ */
-
 bool sx_is_polynomial(const Sx *a)
 {
     if (is_op(a, OP_ADD) || is_op(a, OP_SUB) || is_op(a, OP_MUL))
         return sx_is_polynomial(a->x[0]) && sx_is_polynomial(a->x[1]);
     return a->kind == KE_CONST || a->kind == KE_HOST;
-}
-
-typedef struct {
-    KExpFn *leaf;
-    void *env;
-} Leaves;
-
-static void if_leaf(void *env, const KExp *x)
-{
-    const Leaves *l = env;
-    if (x->n == 0)
-        l->leaf(l->env, x);
-}
-
-void sx_leaves(const Sx *a, KExpFn *leaf, void *env)
-{
-    kexp_visit(a, if_leaf, &(Leaves){leaf, env});
-}
-
-static void add_var(void *env, const Sx *x)
-{
-    if (x->kind == KE_HOST)
-        varset_add(env, x->host);
-}
-
-void sx_vars(const Sx *a, VarSet *s)
-{
-    kexp_visit(a, add_var, s);
 }

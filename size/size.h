@@ -67,9 +67,5 @@ bool sx_eq(const Sx *a, const Sx *b); /* after folding */
 bool sx_is_const(const Sx *a, int64_t k);
 /* Only sums, differences and products of constants and IR variables? */
 bool sx_is_polynomial(const Sx *a);
-/* leaf(env, x) for each leaf (constants, variables, names, facts) in order of occurrence; a: NULL
- * is none. */
-void sx_leaves(const Sx *a, KExpFn *leaf, void *env);
-void sx_vars(const Sx *a, VarSet *s);
 
 #endif

@@ -57,7 +57,7 @@ static bool lies_beside(const Sides *s, const Sx *at, const Var *v)
 static bool add_operand(Sides *s, const Var *v, KLoc from, const Sx *step)
 {
     Leaves l = {.s = s};
-    sx_leaves(from.at.offset, note_leaf, &l);
+    kexp_visit(from.at.offset, note_leaf, &l);
     if (l.unknown || (l.varies[ROWS] && l.varies[COLS]))
         return false;
     Operand o = {.v = v, .from = from, .step = step};
