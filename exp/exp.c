@@ -22,7 +22,7 @@ const KIdInfo kid_info[N_KIDS] = {
 /* What was made in an arena, by hash, with gaps: half of the places are NULL at least. */
 typedef struct {
     const KExp **at;
-    uint32_t *hash; /* theirs */
+    uint32_t *hash; /* theirs; 0: a gap */
     int n, size;
 } Nodes;
 
@@ -47,7 +47,7 @@ static uint32_t hash_of(const KExp *x)
     uint64_t h = mix(what, (uint64_t)x->c.i ^ (uintptr_t)x->var ^ (uintptr_t)x->host);
     for (int i = 0; i < x->n; i++)
         h = mix(h, x->x[i]->hash);
-    return (uint32_t)(h >> 32);
+    return (uint32_t)(h >> 32) | 1;
 }
 
 static int parts_of(const KExp *x)
@@ -77,8 +77,8 @@ bool kx_same(const KExp *x, const KExp *y)
 /* Where one of that hash that is e is, or would be. */
 static unsigned find(const Nodes *t, uint32_t hash, const KExp *e)
 {
-    unsigned mask = (unsigned)t->size - 1, at = hash & mask;
-    while (t->at[at] && (t->hash[at] != hash || !kx_same(t->at[at], e)))
+    unsigned mask = (unsigned)t->size - 1, at = hash >> 1 & mask;
+    while (t->hash[at] && (t->hash[at] != hash || !kx_same(t->at[at], e)))
         at = (at + 1) & mask;
     return at;
 }
@@ -101,7 +101,7 @@ static Nodes *with_room(Arena *a)
     t->at = NEWN(a, const KExp *, t->size);
     t->hash = NEWN(a, uint32_t, t->size);
     for (int i = 0; old && i < old->size; i++)
-        if (old->at[i])
+        if (old->hash[i])
             put(t, find(t, old->hash[i], old->at[i]), old->at[i]);
     return *arena_table(a) = t;
 }
@@ -111,7 +111,7 @@ const KExp *kx_node(Arena *a, KExp e)
     Nodes *t = with_room(a);
     e.hash = hash_of(&e);
     unsigned at = find(t, e.hash, &e);
-    if (t->at[at])
+    if (t->hash[at])
         return t->at[at];
     struct {
         KExp node;

@@ -76,8 +76,11 @@ static const KExp *prim_with(Arena *a, const KExp *x, const KExp *const *to)
         return make(a, to[0], to[1]);
     if (x->op == OP_NOT)
         return kx_not(a, to[0]);
-    KExp e = *kx_prim(a, x->op, to[0]->type.elem, to);
-    e.exact = x->exact;
+    const KExp *made = kx_prim(a, x->op, to[0]->type.elem, to);
+    if (!x->exact)
+        return made;
+    KExp e = *made;
+    e.exact = true;
     return kx_node(a, e);
 }
 

@@ -173,14 +173,15 @@ static KBuf *copy_declared(const Copy *c, const KBuf *b)
 static const KExp *whole_exp(const Copy *c, const KExp *x)
 {
     enum { MOST = 8 };
-    const KExp *operands[MOST];
+    const KExp *operands[MOST], *to = x->kind == KE_VAR ? ptrmap_get(c->exps, x->var) : NULL;
+    if (to && to->type.index == x->type.index)
+        return to;
     KExp e = *x;
+    e.var = to ? to->var : x->var;
     ASSERT(x->n <= MOST);
     for (int i = 0; i < x->n; i++)
         operands[i] = whole_exp(c, x->x[i]);
     e.x = operands;
-    if (x->kind == KE_VAR)
-        e.var = copy_changed(c, (KVar *)(uintptr_t)x->var);
     return kx_node(c->arena, e);
 }
 

@@ -230,8 +230,10 @@ static const KExp *on_indices(Narrow *w, const KExp *x)
 static const KExp *wide(Narrow *w, const KExp *x)
 {
     const KExp *e = NULL;
-    if (x->kind == KE_VAR)
-        return kx_conv(w->arena, x->type.elem, kx_var(w->arena, x->var));
+    if (x->kind == KE_VAR) {
+        const KExp *now = x->type.index == x->var->type.index ? x : kx_var(w->arena, x->var);
+        return kx_conv(w->arena, x->type.elem, now);
+    }
     if (x->kind == KE_PRIM && prim_info[x->op].result == 'B' && x->n == 2)
         e = on_indices(w, x);
     else if (x->kind == KE_CONV && is_i64(x->x[0]) && (e = narrow(w, x->x[0])))
