@@ -29,11 +29,11 @@ static bool leaf_is_host(void *env, const Sx *leaf)
     return leaf->kind == KE_HOST && kg_is_host(env, atom_var((Var *)(uintptr_t)leaf->host));
 }
 
-KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg)
+KGen *kg_begin(PlanBuild *pb, const char *kind, const Exp *seg, KStms *stms)
 {
     KGen *kg = NEW(pb->cx->perm, KGen);
     Arena *a = pb->cx->perm;
-    *kg = (KGen){.pb = pb, .cx = pb->cx, .seg = seg, .kind = kind, .kb = kb_new(a)};
+    *kg = (KGen){.pb = pb, .cx = pb->cx, .seg = seg, .kind = kind, .stms = stms, .kb = kb_new(a)};
     kg->arrs = varmap_new(a);
     kg->vars = varmap_new(a);
     kg->params_of = varmap_new(a);
@@ -50,6 +50,11 @@ KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg)
     kg->lid = prologue_var(kg, "lid", T_I64);
     vec_push(a, &kg->params, (KParam){.kind = KP_FAILURE, .name = "failure"});
     return kg;
+}
+
+void kg_stms(KGen *kg, const Body *b)
+{
+    kg->stms(kg, b);
 }
 
 /* --- Scalars ------------------------------------------------------------------------------- */

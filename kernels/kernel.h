@@ -41,11 +41,15 @@ typedef struct {
     bool heap;           /* in the thread's heap (heap.c) */
 } KLoc;
 
-typedef struct {
+typedef struct KGen KGen;
+typedef void KStms(KGen *kg, const Body *b);
+
+struct KGen {
     PlanBuild *pb; /* of the construct at work */
     Ctx *cx;
     const Exp *seg;
     const char *kind; /* "segmap": begins the kernel's name */
+    KStms *stms;      /* kg_stms: what constructs hold is code, whose maker has them all below it */
     KBuild *kb;       /* the kernel being made */
     KBlock top;       /* declarations at the kernel's beginning */
     KParams params;
@@ -84,11 +88,13 @@ typedef struct {
                               NULL: one */
     bool pads;             /* its arrays in local memory may have gaps (kir/passes/padded.c) */
     bool few;              /* few work-items may do for an element, less than a warp */
-} KGen;
+};
 
 /* --- kernel.c ------------------------------------------------------------------------------ */
 
-KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg);
+KGen *kg_begin(PlanBuild *pb, const char *kind, const Exp *seg, KStms *stms); /* body.c: kg_new */
+/* The statements of b; what it binds is bound, until it is made again. */
+void kg_stms(KGen *kg, const Body *b);
 /* The variable of the kernel that v is, new: to be bound by what the caller makes next. */
 KVar *kg_bind(KGen *kg, const Var *v);
 void kg_let(KGen *kg, const Var *v, const KExp *x); /* binds v to x */
@@ -286,8 +292,9 @@ void kg_prim_checks(KGen *kg, const Exp *e);
 
 /* --- body.c -------------------------------------------------------------------------------- */
 
+/* A kernel to be made; kind: "segmap", which begins its name. */
+KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg);
 void kg_stm(KGen *kg, const Stm *s);
-void kg_stms(KGen *kg, const Body *b);
 
 /* --- carry.c ------------------------------------------------------------------------------- */
 
@@ -387,6 +394,5 @@ void group_seg(KGen *kg, const Stm *s);
 /* Statement i of b, which are as many as it returns: a level-0 scan with the maps behind it; 0 if
  * it is something else. */
 int group_scan_stms(KGen *kg, const Body *b, int i);
-void group_sequential(KGen *kg, const Stm *s); /* code without parallelism */
 
 #endif

@@ -101,19 +101,6 @@ static void segmap0(KGen *kg, const Stm *s)
 
 /* --- Reductions and scans ------------------------------------------------------------------ */
 
-Chunk group_segments(KGen *kg, const Nest *nest)
-{
-    KBuild *b = kg->kb;
-    const KExp *one = kg_int(kg, 1), *zero = kg_int(kg, 0), *width = kg_atom(kg, nest_width(nest));
-    Chunk n = {.chunks = one, .c = zero, .beg = zero, .width = width, .chunk = width, .len = width};
-    const KExp *segs = kb_let(b, "segs", kg_at(kg, nest_size_k(kg, nest, 0, nest->n - 1)));
-    const KExp *most = kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), kg_max(kg, one, segs));
-    n.threads = kb_let(b, "threads", kg_max(kg, one, kg_min(kg, most, width)));
-    segments_share(kg, &n, zero, one, segs);
-    n.seg = n.unit;
-    return n;
-}
-
 static void take_bufs(KGen *kg, Accs *ac, bool scan)
 {
     for (int j = 0; j < ac->n; j++) {

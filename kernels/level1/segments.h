@@ -57,6 +57,8 @@ void segments_locate(KGen *kg, Chunk *n);
  * and locates them. */
 Chunk segments_each(KGen *kg, const Segments *sg, const KExp *first, const KExp *step);
 
+/* --- accs.c --- */
+
 /* The accumulators of a reduction or scan in a thread. */
 typedef struct {
     const Lambda *op;
@@ -106,6 +108,12 @@ void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *s
  * mapped-out results go (NULL: nowhere). */
 void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
                     const Stm *s);
+/* Elements, and an operator, of little code: loads of several are on their way at a time. */
+bool seg_is_brief(const Exp *e);
+/* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the
+ * element's number in the chunk. Neighbouring threads take neighbouring elements where the order
+ * does not matter (and groups have several threads); else each takes consecutive ones. */
+const KExp *seg_open_share(KGen *kg, const Chunk *n, const Exp *e);
 /* A little scalar code without loops (or branches), so that several elements can be worked on side
  * by side? */
 bool seg_is_short(const Body *b, bool branches);

@@ -7,58 +7,7 @@
  * consecutive elements. Operators on arrays are applied by one thread a segment. */
 #include "kernels/level1/arrive.h"
 
-/* Loads of so many elements are on their way at a time: of chunks, of whole segments. */
-enum { SHARE_UNROLL = 4, WHOLE_UNROLL = 8 };
 enum { LEAST_ELEMS = 4, MOST_ELEMS = 16 }; /* a thread */
-
-static bool is_brief(const Exp *e)
-{
-    return seg_is_short(e->seg.body, false) && seg_is_short(e->seg.op->body, false);
-}
-
-/* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the
- * element's number in the chunk. Neighbouring threads take neighbouring elements where the order
- * does not matter (and groups have several threads); else each takes consecutive ones. */
-static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
-{
-    KBuild *b = kg->kb;
-    Arena *a = kg->cx->perm;
-    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
-    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), one);
-    const KExp *q = kb_let(b, "q", kg_quot(kg, more, n->threads));
-    const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
-    const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
-    const KExp *woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
-    bool brief = is_brief(e);
-    const KExp *own = brief ? kb_let(b, "own", kx_select(a, woven, dealt, mine)) : q;
-    const KExp *t = kb_for(b, "t", zero, own, one);
-    if (brief)
-        kg_loop_unroll(kg, n->whole ? WHOLE_UNROLL : SHARE_UNROLL);
-    const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, q), t);
-    const KExp *in_turn = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
-    const KExp *off = kb_let(b, "off", kx_select(a, woven, in_turn, in_row));
-    kb_if(b, brief ? kx_bool(a, true) : kg_lt(kg, off, n->len)); /* long ones keep in step */
-    return off;
-}
-
-void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
-                    const Stm *s)
-{
-    WorkMark m = kg_work_begin(kg);
-    const KExp *off = open_share(kg, n, e);
-    HeapMark turn = heap_mark(kg);
-    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_add(kg, n->beg, off));
-    if (maps)
-        seg_hint_maps(kg, e, maps, s);
-    kg_stms(kg, e->seg.body);
-    if (maps)
-        seg_store_maps(kg, e, maps, s);
-    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
-    heap_release(kg, turn);
-    kb_end(kg->kb);
-    kb_end(kg->kb);
-    kg_work_end(kg, m);
-}
 
 /* Thread 0 of each chunk has what its threads found together. */
 static void open_found(KGen *kg, const Chunk *n)
@@ -134,7 +83,7 @@ static void combine_share(KGen *kg, const Exp *e, const Accs *ac, const Chunk *a
                           const Parts *parts)
 {
     accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
-    const KExp *off = open_share(kg, all, e);
+    const KExp *off = seg_open_share(kg, all, e);
     const KExp *at = kg_add(kg, parts->first, kg_mul(kg, off, parts->step));
     accs_apply(kg, ac, accs_now(kg, ac), arrive_get(parts->arrive, at));
     kb_end(kg->kb);
@@ -212,45 +161,6 @@ static Stage red_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const
 
 /* --- Operators on arrays ------------------------------------------------------------------- */
 
-void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
-{
-    const Nest *nest = &e->seg.nest;
-    const Lambda *op = e->seg.op;
-    int n = e->seg.nes.n, depth = nest->n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
-    nest_indices(kg, nest, depth, ix);
-    Carries *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
-    const KExp *i =
-        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, nest_width(nest)), kg_int(kg, 1));
-    HeapMark turn = heap_mark(kg);
-    nest_bind_dim(kg, &vec_last(nest), i);
-    seg_hint_maps(kg, e, outs, s);
-    kg_stms(kg, e->seg.body);
-    seg_store_maps(kg, e, outs, s);
-    kg_bind_params(kg, op->params.at + n, e->seg.body->res.at, n);
-    carry_turn(kg, c);
-    carry_hint(kg, c, op->body, op->body->res.at);
-    kg_stms(kg, op->body);
-    for (int j = 0; scan && j < n; j++) {
-        Atom r = op->body->res.at[j];
-        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
-        kg_store(kg, &row, atom_type(r), r);
-    }
-    carry_step(kg, c, op->body->res.at);
-    heap_release(kg, turn);
-    kb_end(kg->kb);
-    if (scan)
-        return;
-    Var **finals = NEWN(kg->cx->perm, Var *, n);
-    for (int j = 0; j < n; j++)
-        finals[j] = var_like(kg->cx, op->params.at[j]);
-    carry_end(kg, c, finals);
-    for (int j = 0; j < n; j++) {
-        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth - 1);
-        kg_store(kg, &row, finals[j]->type, atom_var(finals[j]));
-    }
-}
-
 void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
 {
     const Exp *e = s->exp;
@@ -271,7 +181,7 @@ void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
 static int most_elems(PlanBuild *pb, const Exp *e)
 {
     bool reads = e->seg.nest.n > 1 && mem_reads_along(pb->cx, e, pb->locs);
-    return reads && op_is_comm(e) && is_brief(e) ? MOST_ELEMS : LEAST_ELEMS;
+    return reads && op_is_comm(e) && seg_is_brief(e) ? MOST_ELEMS : LEAST_ELEMS;
 }
 
 void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)

@@ -1,5 +1,6 @@
 /* The statements of one thread, or uniformly of a work-group: everything but loops (carry.c), SOACs
- * (soac.c), accesses (access.c) and level-0 constructs (group.c). */
+ * (soac.c), accesses (access.c) and level-0 constructs (groupseg.c). On top of these: what they
+ * hold is made here again, as each KGen knows from its beginning. */
 #include "kernels/kernel.h"
 
 static void stm_scalar(KGen *kg, const Stm *s)
@@ -284,10 +285,102 @@ static void stm_if(KGen *kg, const Stm *s)
             kg_bind_arr(kg, s->pat.at[j], br.places[j]);
 }
 
+/* --- Code of a group without parallelism ---------------------------------------------------- */
+
+/* Scalars of s become variables outside the work that computes them: 0 if it fails, as the group
+ * goes on with them. */
+static void results_begin(KGen *kg, const Stm *s)
+{
+    for (int j = 0; j < s->pat.n; j++) {
+        const Var *v = s->pat.at[j];
+        KVar *r = kb_var(kg->kb, v->base, v->type.elem, kg_zero(kg, v->type.elem));
+        varmap_put(kg->results, v, r);
+    }
+}
+
+static void results_end(KGen *kg, const Stm *s)
+{
+    for (int j = 0; j < s->pat.n; j++)
+        varmap_del(kg->results, s->pat.at[j]);
+}
+
+static void by_all(KGen *kg, const Stm *s)
+{
+    kg_touch(kg);
+    kg->coop = false;
+    results_begin(kg, s);
+    WorkMark m = kg_work_begin(kg);
+    kg_stm(kg, s);
+    kg_work_end(kg, m);
+    results_end(kg, s);
+    kg->coop = true;
+    kg_touch(kg);
+}
+
+/* Shared memory for the results of s: a cell for a scalar; an array that is not updated in place is
+ * wished to be built there. */
+static KLoc shared_place(KGen *kg, const Stm *s, int j, bool *in_place)
+{
+    Var *v = s->pat.at[j];
+    bool updated = false;
+    *in_place = v->type.rank > 0 && !group_made(kg, v);
+    if (*in_place)
+        return *kg_arr(kg, place_of_exp(s->exp, j, &updated));
+    KLoc *p = NEW(kg->cx->perm, KLoc);
+    *p = kg_alloc(kg, v, v->type);
+    if (v->type.rank > 0)
+        varmap_put(kg->hints, v, p);
+    return *p;
+}
+
+static void by_first(KGen *kg, const Stm *s)
+{
+    int n = s->pat.n;
+    KLoc *places = NEWN(kg->cx->perm, KLoc, n);
+    bool *in_place = NEWN(kg->cx->perm, bool, n);
+    for (int j = 0; j < n; j++)
+        places[j] = shared_place(kg, s, j, &in_place[j]);
+    kg_sync(kg);
+    kg_if_first(kg);
+    kg->coop = false;
+    /* Sizes perhaps: the group goes on with them, whatever happens. */
+    KPlace before = kb_place(kg->kb);
+    WorkMark m = kg_work_begin(kg);
+    kg_stm(kg, s);
+    for (int j = 0; j < n; j++)
+        if (!in_place[j])
+            kg_store(kg, &places[j], s->pat.at[j]->type, atom_var(s->pat.at[j]));
+    bool fails = kg_work_fails(kg);
+    kg_work_end(kg, m);
+    for (int j = 0; j < n && fails; j++)
+        if (s->pat.at[j]->type.rank == 0)
+            loc_store_at(kg, before, &places[j], kg_zero(kg, s->pat.at[j]->type.elem));
+    kg->coop = true;
+    kb_end(kg->kb);
+    kg_touch(kg);
+    kg_sync(kg);
+    for (int j = 0; j < n; j++) {
+        if (s->pat.at[j]->type.rank > 0) {
+            kg_bind_arr(kg, s->pat.at[j], places[j]);
+            continue;
+        }
+        kg_load(kg, s->pat.at[j], &places[j], NULL, 0);
+        kg_touch(kg);
+    }
+}
+
+/* In group mode, a loop or branch without parallelism inside: it is executed as by a thread, by all
+ * of them if only scalars come out, else by the first one. */
+static void group_sequential(KGen *kg, const Stm *s)
+{
+    if (types_scalar(&s->pat, 0, s->pat.n))
+        by_all(kg, s);
+    else
+        by_first(kg, s);
+}
+
 /* --- Statements ---------------------------------------------------------------------------- */
 
-/* In group mode, is s a loop or branch without parallelism inside? It is then executed as by a
- * thread: by all of them if only scalars come out, else by the first one. */
 static bool is_sequential(KGen *kg, const Exp *e)
 {
     return kg->coop && exp_is(e, F_CODE) && !exp_has_seg(e);
@@ -357,7 +450,7 @@ static void passed(KGen *kg, const Stm *s)
         varmap_del(kg->hints, s->pat.at[j]); /* the same code may be made again elsewhere */
 }
 
-void kg_stms(KGen *kg, const Body *b)
+static void body_stms(KGen *kg, const Body *b)
 {
     int mark = ranges_mark(kg->known);
     for (int i = 0, n; i < b->stms.n; i += n) {
@@ -370,4 +463,11 @@ void kg_stms(KGen *kg, const Body *b)
             passed(kg, &b->stms.at[k]);
     }
     ranges_reset(kg->known, mark);
+}
+
+/* The knot: what statements hold is code again. This file makes statements, by all the others,
+ * which come back to it by kg_stms alone. */
+KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg)
+{
+    return kg_begin(pb, kind, seg, body_stms);
 }

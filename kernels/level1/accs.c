@@ -1,0 +1,272 @@
+/* What the threads of a chunk accumulate (see segments.h): each its share of the elements, then all
+ * of them together. What an element and an operator are is code, by kg_stms. */
+#include "kernels/level1/segments.h"
+
+/* Loads of so many elements are on their way at a time: of chunks, of whole segments. */
+enum { SHARE_UNROLL = 4, WHOLE_UNROLL = 8 };
+/* --- Accumulators -------------------------------------------------------------------------- */
+
+Accs accs_of(KGen *kg, const Lambda *op, int n)
+{
+    Arena *a = kg->cx->perm;
+    PrimType *types = NEWN(a, PrimType, n);
+    Accs ac = {.op = op, .n = n, .types = types};
+    ac.acc = NEWN(a, KVar *, n);
+    ac.bufs = NEWN(a, KBuf *, n);
+    ac.beside = NEWN(a, KBuf *, n);
+    for (int j = 0; j < n; j++)
+        types[j] = op->params.at[j]->type.elem;
+    return ac;
+}
+
+Accs accs_new(KGen *kg, const Exp *e)
+{
+    return accs_of(kg, e->seg.op, e->seg.nes.n);
+}
+
+void accs_declare(KGen *kg, const Accs *ac, const Atoms *nes)
+{
+    for (int j = 0; j < ac->n; j++)
+        ac->acc[j] = kb_var(kg->kb, "acc", ac->types[j], kg_atom(kg, nes->at[j]));
+}
+
+Accs accs_like(KGen *kg, const Accs *ac)
+{
+    Accs r = *ac;
+    r.acc = NEWN(kg->cx->perm, KVar *, ac->n);
+    return r;
+}
+
+Accs accs_copy(KGen *kg, const Accs *ac, const char *base)
+{
+    Accs r = accs_like(kg, ac);
+    for (int j = 0; j < ac->n; j++)
+        r.acc[j] = kb_var(kg->kb, base, ac->types[j], kg_of(kg, ac->acc[j]));
+    return r;
+}
+
+void accs_local(KGen *kg, Accs *ac, bool scan)
+{
+    for (int j = 0; j < ac->n; j++) {
+        ac->bufs[j] = kg_param_local(kg, "buf", ac->types[j], kg->group_size);
+        if (scan)
+            ac->beside[j] = kg_param_local(kg, "beside", ac->types[j], kg->group_size);
+    }
+}
+
+static const KExp **values(KGen *kg, const Accs *ac)
+{
+    return NEWN(kg->cx->perm, const KExp *, ac->n);
+}
+
+const KExp **accs_now(KGen *kg, const Accs *ac)
+{
+    const KExp **r = values(kg, ac);
+    for (int j = 0; j < ac->n; j++)
+        r[j] = kg_of(kg, ac->acc[j]);
+    return r;
+}
+
+const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at)
+{
+    const KExp **r = values(kg, ac);
+    for (int j = 0; j < ac->n; j++)
+        r[j] = kb_load(kg->kb, "x", ac->bufs[j], at);
+    return r;
+}
+
+const KExp **accs_of_lane(KGen *kg, const Accs *ac, const KExp *lane)
+{
+    const KExp **r = values(kg, ac);
+    for (int j = 0; j < ac->n; j++) {
+        KVar *v = kb_var_new(kg->kb, "x", ktype(ac->types[j]));
+        kb_stm(kg->kb, (KStm){.kind = KST_SHUFFLE, .var = v, .x = {kg_of(kg, ac->acc[j]), lane}});
+        r[j] = kg_of(kg, v);
+    }
+    return r;
+}
+
+const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms)
+{
+    const KExp **r = values(kg, ac);
+    for (int j = 0; j < ac->n; j++)
+        r[j] = kg_atom(kg, atoms[j]);
+    return r;
+}
+
+void accs_set(KGen *kg, const Accs *ac, const KExp **x)
+{
+    for (int j = 0; j < ac->n; j++)
+        kb_set(kg->kb, ac->acc[j], x[j]);
+}
+
+void accs_put(KGen *kg, const Accs *ac, const KExp *at)
+{
+    for (int j = 0; j < ac->n; j++)
+        kb_store(kg->kb, ac->bufs[j], at, kg_of(kg, ac->acc[j]));
+}
+
+void accs_apply(KGen *kg, const Accs *ac, const KExp **a, const KExp **x)
+{
+    kb_open_block(kg->kb);
+    for (int j = 0; j < ac->n; j++) {
+        kg_let(kg, ac->op->params.at[j], a[j]);
+        kg_let(kg, ac->op->params.at[ac->n + j], x[j]);
+    }
+    WorkMark m = kg_work_begin(kg);
+    kg_stms(kg, ac->op->body);
+    accs_set(kg, ac, accs_atoms(kg, ac, ac->op->body->res.at));
+    kg_work_end(kg, m);
+    kb_end(kg->kb);
+}
+
+static void meet_local(KGen *kg)
+{
+    kb_meet(kg->kb, 1u << KS_LOCAL);
+}
+
+void seg_meet(KGen *kg)
+{
+    kg_if_teams(kg);
+    meet_local(kg);
+    kb_end(kg->kb);
+}
+
+/* In step d = 1, 2, 4 .. the threads at multiples of 2d add what thread p + d has. */
+void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
+{
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    kg_if_teams(kg);
+    accs_put(kg, ac, kg->lid);
+    const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), n->threads, 2);
+    meet_local(kg);
+    const KExp *low = kg_sub(kg, kg_mul(kg, kg_int(kg, 2), d), kg_int(kg, 1));
+    const KExp *turn = kg_eq(kg, kx_prim2(a, OP_AND, n->p, low), kg_int(kg, 0));
+    const KExp *there = kg_lt(kg, kg_add(kg, n->p, d), n->threads);
+    kb_if(b, kg_and(kg, n->active, kg_and(kg, turn, there)));
+    const KExp *beside = n->apart ? kg_mul(kg, d, n->apart) : d;
+    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, ac, kg_add(kg, kg->lid, beside)));
+    accs_put(kg, ac, kg->lid);
+    kb_end(b);
+    kb_end(b);
+    kb_end(b);
+}
+
+/* acc := op(what thread p - d has in `from`, acc), where there is such a thread; put into `to`. */
+static void scan_step(KGen *kg, const Accs *ac, const Chunk *n, const KExp *d, KBuf **from,
+                      KBuf **to)
+{
+    Accs left = *ac, right = *ac;
+    left.bufs = from;
+    right.bufs = to;
+    kb_if(kg->kb, kg_and(kg, n->active, kg_le(kg, d, n->p)));
+    accs_apply(kg, ac, accs_load(kg, &left, kg_sub(kg, kg->lid, d)), accs_now(kg, ac));
+    kb_end(kg->kb);
+    accs_put(kg, &right, kg->lid);
+    meet_local(kg);
+}
+
+/* A step adds the partial sums of d threads further left. It reads one buffer and writes the other,
+ * so that a barrier a step is enough; two steps a turn, and the sums are where they were. */
+void accs_scan(KGen *kg, const Accs *ac, const Chunk *n)
+{
+    KBuild *b = kg->kb;
+    accs_put(kg, ac, kg->lid);
+    kg_if_teams(kg);
+    meet_local(kg);
+    const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), n->threads, 4);
+    scan_step(kg, ac, n, d, ac->bufs, ac->beside);
+    scan_step(kg, ac, n, kg_mul(kg, kg_int(kg, 2), d), ac->beside, ac->bufs);
+    kb_end(b);
+    kb_end(b);
+}
+
+/* --- A share ---------------------------------------------------------------------------------- */
+
+bool seg_is_brief(const Exp *e)
+{
+    return seg_is_short(e->seg.body, false) && seg_is_short(e->seg.op->body, false);
+}
+
+const KExp *seg_open_share(KGen *kg, const Chunk *n, const Exp *e)
+{
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), one);
+    const KExp *q = kb_let(b, "q", kg_quot(kg, more, n->threads));
+    const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
+    const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
+    const KExp *woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
+    bool brief = seg_is_brief(e);
+    const KExp *own = brief ? kb_let(b, "own", kx_select(a, woven, dealt, mine)) : q;
+    const KExp *t = kb_for(b, "t", zero, own, one);
+    if (brief)
+        kg_loop_unroll(kg, n->whole ? WHOLE_UNROLL : SHARE_UNROLL);
+    const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, q), t);
+    const KExp *in_turn = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
+    const KExp *off = kb_let(b, "off", kx_select(a, woven, in_turn, in_row));
+    kb_if(b, brief ? kx_bool(a, true) : kg_lt(kg, off, n->len)); /* long ones keep in step */
+    return off;
+}
+
+void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
+                    const Stm *s)
+{
+    WorkMark m = kg_work_begin(kg);
+    const KExp *off = seg_open_share(kg, n, e);
+    HeapMark turn = heap_mark(kg);
+    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_add(kg, n->beg, off));
+    if (maps)
+        seg_hint_maps(kg, e, maps, s);
+    kg_stms(kg, e->seg.body);
+    if (maps)
+        seg_store_maps(kg, e, maps, s);
+    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
+    heap_release(kg, turn);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    kg_work_end(kg, m);
+}
+
+/* --- Operators on arrays ------------------------------------------------------------------- */
+
+void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
+{
+    const Nest *nest = &e->seg.nest;
+    const Lambda *op = e->seg.op;
+    int n = e->seg.nes.n, depth = nest->n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, nest, depth, ix);
+    Carries *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
+    const KExp *i =
+        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, nest_width(nest)), kg_int(kg, 1));
+    HeapMark turn = heap_mark(kg);
+    nest_bind_dim(kg, &vec_last(nest), i);
+    seg_hint_maps(kg, e, outs, s);
+    kg_stms(kg, e->seg.body);
+    seg_store_maps(kg, e, outs, s);
+    kg_bind_params(kg, op->params.at + n, e->seg.body->res.at, n);
+    carry_turn(kg, c);
+    carry_hint(kg, c, op->body, op->body->res.at);
+    kg_stms(kg, op->body);
+    for (int j = 0; scan && j < n; j++) {
+        Atom r = op->body->res.at[j];
+        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
+        kg_store(kg, &row, atom_type(r), r);
+    }
+    carry_step(kg, c, op->body->res.at);
+    heap_release(kg, turn);
+    kb_end(kg->kb);
+    if (scan)
+        return;
+    Var **finals = NEWN(kg->cx->perm, Var *, n);
+    for (int j = 0; j < n; j++)
+        finals[j] = var_like(kg->cx, op->params.at[j]);
+    carry_end(kg, c, finals);
+    for (int j = 0; j < n; j++) {
+        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth - 1);
+        kg_store(kg, &row, finals[j]->type, atom_var(finals[j]));
+    }
+}
