@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-void host_set(PlanBuild *pb, const Var *v, Atom a)
+static void set_var(PlanBuild *pb, const Var *v, Atom a)
 {
     pb_op(pb, (HostOp){.kind = H_SET, .loc = v->loc, .var = v, .exp = host_atom(pb->cx->perm, a)});
 }
@@ -134,6 +134,152 @@ static void seg_stm(PlanBuild *pb, const Stm *s)
     by_kernel(pb, s, makers[e->kind]);
 }
 
+/* --- Branches --------------------------------------------------------------------------------- */
+
+static void host_body(PlanBuild *pb, const Body *b);
+
+/* An array result of a branch or a loop parameter is a block name of its own that is set to
+ * whichever block holds the value; that its layout agrees has been seen to (memory/assign.c). */
+static void alias_mem(PlanBuild *pb, Mem *dst, Mem *src)
+{
+    if (dst != src)
+        pb_op(pb, (HostOp){.kind = H_ALIAS, .mem = dst, .mem2 = src});
+}
+
+static void walk_branch(PlanBuild *pb, const Stm *s, bool truth, HostOps *ops)
+{
+    const Exp *e = s->exp;
+    const Body *b = truth ? e->branch.then_ : e->branch.else_;
+    HostOps *outer = pb->ops;
+    int mark = ranges_mark(pb->known);
+    ranges_cond(pb->known, e->branch.test, truth);
+    pb->ops = ops;
+    host_body(pb, b);
+    ranges_reset(pb->known, mark);
+    for (int i = 0; i < s->pat.n; i++) {
+        Var *v = s->pat.at[i];
+        if (v->type.rank == 0)
+            set_var(pb, v, b->res.at[i]);
+        else
+            alias_mem(pb, pb_loc(pb, v)->mem, pb_loc(pb, b->res.at[i].var)->mem);
+    }
+    pb->ops = outer;
+}
+
+static void declare_results(PlanBuild *pb, const Stm *s)
+{
+    for (int i = 0; i < s->pat.n; i++)
+        if (s->pat.at[i]->type.rank == 0)
+            pb_op(pb, (HostOp){.kind = H_DECLARE, .loc = s->exp->loc, .var = s->pat.at[i]});
+}
+
+static void if_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const Exp *guard = e->branch.test.var ? varmap_get(pb->guards, e->branch.test.var) : NULL;
+    HostOp op = {.kind = H_IF,
+                 .loc = e->loc,
+                 .exp = host_atom(pb->cx->perm, e->branch.test),
+                 .guard = guard != NULL};
+    walk_branch(pb, s, true, &op.then_);
+    walk_branch(pb, s, false, &op.else_);
+    declare_results(pb, s);
+    if (guard && guard->suff.intra)
+        host_find_fits(pb, &op, pb->ops);
+    pb_op(pb, op);
+}
+
+/* --- Loops ------------------------------------------------------------------------------------ */
+
+/* params := inits */
+static void loop_inits(PlanBuild *pb, const Exp *e)
+{
+    for (int i = 0; i < e->loop.params.n; i++) {
+        Var *v = e->loop.params.at[i];
+        Atom init = e->loop.inits.at[i];
+        if (v->type.rank == 0)
+            set_var(pb, v, init);
+        else
+            alias_mem(pb, pb_loc(pb, v)->mem, pb_loc(pb, init.var)->mem);
+    }
+}
+
+static int param_index(const Vars *params, Atom a)
+{
+    for (int i = 0; i < params->n; i++)
+        if (a.var == params->at[i])
+            return i;
+    return -1;
+}
+
+/* Scalar params := the body's results, all at once. */
+static void next_scalars(PlanBuild *pb, const Exp *e)
+{
+    const Vars *params = &e->loop.params;
+    const Atoms *res = &e->loop.body->res;
+    Atom *next = NEWN(pb->cx->perm, Atom, params->n);
+    for (int i = 0; i < params->n; i++) {
+        next[i] = res->at[i];
+        int from = params->at[i]->type.rank == 0 ? param_index(params, res->at[i]) : -1;
+        if (from >= 0 && from < i) { /* overwritten by then */
+            Var *tmp = var_like(pb->cx, params->at[i]);
+            set_var(pb, tmp, res->at[i]);
+            next[i] = atom_var(tmp);
+        }
+    }
+    for (int i = 0; i < params->n; i++)
+        if (params->at[i]->type.rank == 0 && next[i].var != params->at[i])
+            set_var(pb, params->at[i], next[i]);
+}
+
+/* Array params := the body's results, all at once. */
+static void next_arrays(PlanBuild *pb, const Exp *e)
+{
+    int n = e->loop.params.n;
+    Mem **mems = NEWN(pb->cx->perm, Mem *, n), **next = NEWN(pb->cx->perm, Mem *, n);
+    for (int i = 0; i < n; i++) {
+        if (e->loop.params.at[i]->type.rank == 0)
+            continue;
+        mems[i] = pb_loc(pb, e->loop.params.at[i])->mem;
+        next[i] = pb_loc(pb, e->loop.body->res.at[i].var)->mem;
+        for (int k = 0; k < i; k++)
+            if (next[i] == mems[k] && next[k] != mems[k]) { /* overwritten by then */
+                Mem *tmp = pb_mem(pb, "next");
+                alias_mem(pb, tmp, next[i]);
+                next[i] = tmp;
+                break;
+            }
+    }
+    /* The temporaries must be set before any parameter: they were, above. */
+    for (int i = 0; i < n; i++)
+        if (next[i])
+            alias_mem(pb, mems[i], next[i]);
+}
+
+static void loop_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    HostOps *outer = pb->ops;
+    HostOp op = {.kind = H_LOOP,
+                 .loc = e->loc,
+                 .loop_kind = e->loop.kind,
+                 .var = e->loop.kind == LOOP_FOR ? e->loop.i : e->loop.cond,
+                 .exp = e->loop.kind == LOOP_FOR ? host_atom(pb->cx->perm, e->loop.bound) : NULL};
+    loop_inits(pb, e);
+    pb->ops = &op.then_;
+    int mark = ranges_mark(pb->known);
+    ranges_loop(pb->known, e);
+    host_body(pb, e->loop.body);
+    ranges_reset(pb->known, mark);
+    next_arrays(pb, e);
+    next_scalars(pb, e);
+    pb->ops = outer;
+    pb_op(pb, op);
+    for (int i = 0; i < s->pat.n; i++)
+        if (s->pat.at[i]->type.rank == 0)
+            set_var(pb, s->pat.at[i], atom_var(e->loop.params.at[i]));
+}
+
 /* --- Statements ------------------------------------------------------------------------------- */
 
 static void host_stm(PlanBuild *pb, const Stm *s)
@@ -143,7 +289,7 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     switch (exp_member(e)) {
     case M_atom:
         if (s->pat.at[0]->type.rank == 0) {
-            host_set(pb, s->pat.at[0], e->atom);
+            set_var(pb, s->pat.at[0], e->atom);
             return;
         }
         host_array_stm(pb, s);
@@ -166,12 +312,12 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     case M_rearrange:
     case M_reshape:
     case M_copy: host_array_stm(pb, s); return;
-    case M_branch: host_if(pb, s); return;
+    case M_branch: if_stm(pb, s); return;
     case M_loop:
         if (mem_is_device_loop(s))
             by_kernel(pb, s, make_sequential);
         else
-            host_loop(pb, s);
+            loop_stm(pb, s);
         return;
     case M_assertion: assert_stm(pb, e); return;
     case M_trace: ice(e->loc, "a trace behind the passes");
@@ -199,7 +345,8 @@ static void scan_early(PlanBuild *pb, const Body *b, int scan, const Stm *reader
     ptrset_add(done, reader);
 }
 
-void host_body(PlanBuild *pb, const Body *b)
+/* Appends the statements' operations. */
+static void host_body(PlanBuild *pb, const Body *b)
 {
     int mark = ranges_mark(pb->known);
     PtrSet *done = ptrmap_new(pb->cx->perm);

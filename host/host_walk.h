@@ -1,14 +1,10 @@
-/* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_late.c
+/* The parts of the host walk among themselves (host.c host_array.c host_guards.c host_late.c
  * host_steps.c host_choices.c host_life.c). */
 #ifndef HOST_HOST_WALK_H
 #define HOST_HOST_WALK_H
 
 #include "kernels/makers.h"
 #include "plan/expr.h"
-
-/* host.c */
-void host_body(PlanBuild *pb, const Body *b); /* appends the statements' operations */
-void host_set(PlanBuild *pb, const Var *v, Atom a);
 
 /* host_array.c */
 void host_array_stm(PlanBuild *pb, const Stm *s);
@@ -27,9 +23,12 @@ const Stm *host_scan_reader(Ctx *cx, const Body *b, int scan);
 /* Who reads each result of the scan besides the scatter. */
 const ScanWant *host_scan_wants(Ctx *cx, const Body *b, int scan, const Stm *scatter);
 
-/* host_ctl.c */
-void host_if(PlanBuild *pb, const Stm *s);
-void host_loop(PlanBuild *pb, const Stm *s);
+/* host_guards.c */
+
+/* The kernels of the guarded version, with the sizes that are known at the branch; computations of
+ * sizes are moved in front of it. A kernel whose sizes are known only later relies on the refusal
+ * of its launch. */
+void host_find_fits(PlanBuild *pb, HostOp *branch, HostOps *before);
 
 /* host_late.c: after the walk */
 void host_late_reads(Ctx *cx, EntryPlan *ep); /* scalars are read where they are needed */
