@@ -15,7 +15,7 @@
 
 #include <setjmp.h>
 
-/* --- Arrays: array.c ------------------------------------------------------------------------ */
+/* --- Arrays: array.c, interp_stop and _fail: slots.c --------------------------------------- */
 
 typedef struct Buf Buf;
 struct Buf {
@@ -273,7 +273,8 @@ typedef struct {
 
 struct Interp {
     const Prog *prog;
-    Arena *mem; /* code */
+    Arena *mem;                           /* code */
+    void (*exec)(Interp *, const Code *); /* interp_exec, set by interp_new: the knot */
     VEC(EntryCode *) entries;
     Val *slots; /* of the running entry */
     const InterpGuards *guards;
@@ -289,8 +290,7 @@ struct Interp {
 /* compile.c */
 EntryCode *interp_compile(Interp *in, const Entry *en);
 
-/* exec.c */
-void interp_exec(Interp *in, const Code *c);
+/* slots.c */
 /* The value of an operand with a reference of its own. */
 Val interp_take_array(Interp *in, Opd o, Loc loc);
 static inline Val interp_take(Interp *in, Opd o, Loc loc)
@@ -309,11 +309,12 @@ static inline void slot_set_array(Interp *in, int32_t slot, Arr *a)
         arr_release(in, old);
 }
 
-/* nests.c */
+/* nests.c: what an element or an operator is is code again, run by in->exec */
 void interp_soac(Interp *in, const Ins *p);
 
-/* --- interp.c --- */
-
-void interp_trace(Interp *in, const Ins *p);
+/* exec.c */
+void interp_exec(Interp *in, const Code *c);
+/* A copy of the value in a slot, of that type of elements. */
+void interp_value(Interp *in, int slot, bool is_array, PrimType t, rt_hvalue *v);
 
 #endif

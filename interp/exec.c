@@ -2,28 +2,10 @@
 #include "common/scalar.h"
 #include "interp/code.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- Slots ---------------------------------------------------------------------------------- */
-
-Arr *interp_array(Interp *in, int32_t slot, Loc loc)
-{
-    Arr *a = in->slots[slot].a;
-    if (!a)
-        interp_fail(in, INTERP_BUG, loc,
-                    "an array is used after it was consumed, or before it is bound");
-    return a;
-}
-
-Val interp_take_array(Interp *in, Opd o, Loc loc)
-{
-    Val v = {.a = interp_array(in, o.slot, loc)};
-    if (o.move)
-        in->slots[o.slot].a = NULL;
-    else
-        v.a->refs++;
-    return v;
-}
 
 static void set_slot(Interp *in, int32_t slot, bool array, Val v)
 {
@@ -31,12 +13,6 @@ static void set_slot(Interp *in, int32_t slot, bool array, Val v)
         slot_set_array(in, slot, v.a);
     else
         in->slots[slot] = v;
-}
-
-void interp_shape(Interp *in, const Shape *s, int64_t *n)
-{
-    for (int d = 0; d < s->rank; d++)
-        n[d] = in->slots[s->dims[d]].i;
 }
 
 /* "[3][4]" */
@@ -396,6 +372,42 @@ static void exec_suff(Interp *in, const Ins *p)
     in->slots[p->dst].i = ok;
 }
 
+/* --- Values for outside --------------------------------------------------------------------- */
+
+void interp_value(Interp *in, int slot, bool is_array, PrimType t, rt_hvalue *v)
+{
+    const Arr *a = is_array ? interp_array(in, slot, NO_LOC) : NULL;
+    if (!rt_hvalue_make(v, (rt_prim)t, a ? a->rank : 0, a ? a->n : NULL))
+        interp_fail(in, INTERP_USER, NO_LOC, "out of memory");
+    if (!a) {
+        scalar_store(t, v->data, in->slots[slot]);
+        return;
+    }
+    int64_t stride[RT_MAX_RANK], bytes = prim_type_bytes[t];
+    for (int d = a->rank - 1; d >= 0; d--) {
+        stride[d] = bytes;
+        bytes *= a->n[d];
+    }
+    arr_copy_to(v->data, stride, a);
+}
+
+static void trace(Interp *in, const Ins *p)
+{
+    const Atoms *args = &p->e->trace.args;
+    rt_hvalue *values = calloc((size_t)args->n + 1, sizeof *values);
+    for (int i = 0; i < args->n && values; i++) {
+        Type t = atom_type(args->at[i]);
+        interp_value(in, p->list[i], t.rank > 0, t.elem, &values[i]);
+    }
+    fprintf(stderr, "%s: %s: ", diag_place_str(p->e->loc), p->e->trace.label);
+    if (values)
+        interp_show(stderr, p->e->trace.type, values);
+    fputc('\n', stderr);
+    for (int i = 0; i < args->n && values; i++)
+        rt_hvalue_free(&values[i]);
+    free(values);
+}
+
 /* --- The main switch ------------------------------------------------------------------------ */
 
 /* Not inlined, so that the fast path has a small frame. */
@@ -432,7 +444,7 @@ __attribute__((noinline)) static void exec_other(Interp *in, const Ins *p)
         if (!S[p->a].i)
             assertion_failed(in, p);
         break;
-    case I_TRACE: interp_trace(in, p); break;
+    case I_TRACE: trace(in, p); break;
     case I_SOAC:
     case I_SEG: interp_soac(in, p); break;
     case I_SUFF: exec_suff(in, p); break;

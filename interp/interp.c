@@ -18,6 +18,7 @@ Interp *interp_new(const Prog *p)
     if (!in)
         ASSERT(!"out of memory");
     in->prog = p;
+    in->exec = interp_exec;
     in->mem = arena_new();
     return in;
 }
@@ -31,30 +32,6 @@ void interp_free(Interp *in)
     free(in->message);
     arena_free(in->mem);
     free(in);
-}
-
-void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
-{
-    Out o = {0};
-    va_list ap;
-    out_puts(&o, st == INTERP_USER ? "Error: " : "");
-    va_start(ap, fmt);
-    out_vprintf(&o, fmt, ap);
-    va_end(ap);
-    if (loc.beg)
-        out_printf(&o, "\n%s:", diag_place_str(loc));
-    free(in->message);
-    in->message = out_take(&o);
-    in->status = st;
-    in->fail_loc = loc;
-    longjmp(in->on_fail, 1);
-}
-
-void interp_stop(Interp *in, Loc loc, const char *text, const int64_t *numbers, int n)
-{
-    Out o = {0};
-    stop_print(&o, text, numbers, n);
-    interp_fail(in, INTERP_USER, loc, "%s", out_keep(&o, in->mem));
 }
 
 const Entry *interp_entry(const Prog *p, const char *name)
@@ -173,24 +150,6 @@ static void bind_sizes(Interp *in, const EntryCode *ec)
 
 /* --- Results -------------------------------------------------------------------------------- */
 
-/* A copy of the value in a slot, of that type of elements. */
-static void get_value(Interp *in, int slot, bool is_array, PrimType t, rt_hvalue *v)
-{
-    const Arr *a = is_array ? interp_array(in, slot, NO_LOC) : NULL;
-    if (!rt_hvalue_make(v, (rt_prim)t, a ? a->rank : 0, a ? a->n : NULL))
-        interp_fail(in, INTERP_USER, NO_LOC, "out of memory");
-    if (!a) {
-        scalar_store(t, v->data, in->slots[slot]);
-        return;
-    }
-    int64_t stride[RT_MAX_RANK], bytes = prim_type_bytes[t];
-    for (int d = a->rank - 1; d >= 0; d--) {
-        stride[d] = bytes;
-        bytes *= a->n[d];
-    }
-    arr_copy_to(v->data, stride, a);
-}
-
 static void get_results(Interp *in, const EntryCode *ec, InterpResult *r)
 {
     const Code *c = &ec->code;
@@ -199,27 +158,10 @@ static void get_results(Interp *in, const EntryCode *ec, InterpResult *r)
     for (int k = 0; k < c->n_res; k++) {
         if (!r->values)
             interp_fail(in, INTERP_USER, NO_LOC, "out of memory");
-        get_value(in, c->res[k].slot, c->res[k].is_array, atom_type(res->at[k]).elem,
-                  &r->values[k]);
+        interp_value(in, c->res[k].slot, c->res[k].is_array, atom_type(res->at[k]).elem,
+                     &r->values[k]);
         r->n = k + 1;
     }
-}
-
-void interp_trace(Interp *in, const Ins *p)
-{
-    const Atoms *args = &p->e->trace.args;
-    rt_hvalue *values = calloc((size_t)args->n + 1, sizeof *values);
-    for (int i = 0; i < args->n && values; i++) {
-        Type t = atom_type(args->at[i]);
-        get_value(in, p->list[i], t.rank > 0, t.elem, &values[i]);
-    }
-    fprintf(stderr, "%s: %s: ", diag_place_str(p->e->loc), p->e->trace.label);
-    if (values)
-        interp_show(stderr, p->e->trace.type, values);
-    fputc('\n', stderr);
-    for (int i = 0; i < args->n && values; i++)
-        rt_hvalue_free(&values[i]);
-    free(values);
 }
 
 static void free_values(InterpResult *r)

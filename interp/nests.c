@@ -116,7 +116,7 @@ static void step_acc(Run *r)
         else
             r->in->slots[p.slot] = x->acc[k];
     }
-    interp_exec(r->in, &x->op.body);
+    r->in->exec(r->in, &x->op.body);
     for (int k = 0; k < x->n_red; k++)
         x->acc[k] = interp_take(r->in, x->op.body.res[k], r->loc);
 }
@@ -224,7 +224,7 @@ static void hist_one(Run *r)
         x->bins[k] = at;
         set_param(r, x->op.params[k], hist_load(r, x->out[k], at, rank));
     }
-    interp_exec(r->in, &x->op.body);
+    r->in->exec(r->in, &x->op.body);
     for (int k = 0; k < n; k++)
         x->acc[k] = interp_take(r->in, x->op.body.res[k], r->loc);
     for (int k = 0; k < n; k++)
@@ -238,7 +238,7 @@ static void element(Run *r)
 {
     SoacCode *x = r->x;
     if (x->has_body)
-        interp_exec(r->in, &x->body);
+        r->in->exec(r->in, &x->body);
     if (x->is_hist) {
         hist_one(r);
         return;
@@ -300,7 +300,7 @@ static void scalar_step(Interp *in, SoacCode *x)
     if (x->has_body)
         for (int k = 0; k < x->n_red; k++)
             S[arg[k].slot] = S[x->body.res[k].slot];
-    interp_exec(in, &x->op.body);
+    in->exec(in, &x->op.body);
     if (x->n_red == 1) {
         S[acc[0].slot] = S[x->op.body.res[0].slot];
         return;
@@ -328,7 +328,7 @@ static void scalar_line(Run *r, const DimCode *d, int64_t width)
             c->at += c->stride;
         }
         if (x->has_body)
-            interp_exec(in, &x->body);
+            in->exec(in, &x->body);
         if (n_red)
             scalar_step(in, x);
         for (Cursor *c = x->to + first_out, *end = x->to + n_out; c < end; c++) {
