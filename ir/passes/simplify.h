@@ -15,8 +15,12 @@ typedef struct {
     void *before;
 } Undo;
 
-typedef struct {
+typedef struct Simp Simp;
+struct Simp {
     Ctx *cx;
+    /* The knot: bodies hold statements, which are simplified by all rules, which go on with bodies.
+     */
+    void (*stm)(Simp *S, const Stm *s);
     unsigned dialect;
     VarMap *repl;     /* Var -> Atom * */
     VarMap *defs;     /* Var -> Def * */
@@ -25,9 +29,9 @@ typedef struct {
     Bld *bl;
     VEC(Undo) undo;
     bool changed;
-} Simp;
+};
 
-/* --- simplify.c ----------------------------------------------------------------------------- */
+/* --- simplify_state.c ----------------------------------------------------------------------- */
 
 Atom simp_atom(const Simp *S, Atom a);      /* what a stands for now */
 const Exp *simp_def(const Simp *S, Atom a); /* the expression that binds a as its only result */
@@ -50,6 +54,8 @@ typedef struct {
 Scope simp_enter(Simp *S);
 void simp_leave(Simp *S, Scope sc);
 void simp_assume(Simp *S, Atom cond, bool truth); /* until the scope is left */
+/* What the truth of cond says of conditions it was made of. */
+void simp_assume_parts(Simp *S, Atom cond, bool truth);
 
 /* --- simplify_scalar.c, simplify_array.c: rules for one expression -------------------------- */
 
