@@ -194,22 +194,22 @@ static BSlots slots(Find *f, const ExtParams *xs, const Types *vals, bool named)
 }
 
 /* Ids of the thresholds that the operations compare with. */
-static void collect_params(Find *f, const HostOps *ops, Ints *ids)
+typedef struct {
+    Find *f;
+    Ints *ids;
+} Compared;
+
+static void collect_param(void *env, HostOp *op)
 {
-    for (int i = 0; i < ops->n; i++) {
-        const HostOp *op = ops->at[i];
-        const char *threshold = op->suff ? op->suff->suff.name : op->threshold;
-        if (threshold) {
-            int id = emit_param_id(f->plan, threshold);
-            bool known = false;
-            for (int k = 0; k < ids->n; k++)
-                known |= ids->at[k] == id;
-            if (!known)
-                vec_push(f->cx->perm, ids, id);
-        }
-        collect_params(f, &op->then_, ids);
-        collect_params(f, &op->else_, ids);
-    }
+    Compared *c = env;
+    const char *threshold = op->suff ? op->suff->suff.name : op->threshold;
+    if (!threshold)
+        return;
+    int id = emit_param_id(c->f->plan, threshold);
+    for (int k = 0; k < c->ids->n; k++)
+        if (c->ids->at[k] == id)
+            return;
+    vec_push(c->f->cx->perm, c->ids, id);
 }
 
 static BEntry entry(Find *f, const EntryPlan *ep)
@@ -224,7 +224,8 @@ static BEntry entry(Find *f, const EntryPlan *ep)
     for (int i = 0; i < ep->results.n; i++)
         vec_push(f->cx->perm, &vals, atom_type(ep->results.at[i]));
     e.out = slots(f, &en->ext_results, &vals, false);
-    collect_params(f, &ep->ops, &e.params);
+    Compared c = {f, &e.params};
+    ops_visit(&ep->ops, collect_param, &c);
     for (int i = 0; i < f->plan->size_params.n; i++)
         if (f->plan->size_params.at[i].entry == en)
             vec_push(f->cx->perm, &e.params, f->plan->thresholds.n + i);

@@ -71,23 +71,13 @@ static void emit_sites(Emit *em)
     out_puts(o, "};\n\n");
 }
 
-static bool contains(const HostOps *ops, HostOpKind kind)
-{
-    for (int i = 0; i < ops->n; i++)
-        if (ops->at[i]->kind == kind || contains(&ops->at[i]->then_, kind) ||
-            contains(&ops->at[i]->else_, kind))
-            return true;
-    return false;
-}
-
 /* What the entries' functions call besides the runtime. */
 static void emit_helpers(Emit *em)
 {
     bool launches = false, holds = false;
     for (int i = 0; i < em->p->entries.n; i++) {
-        launches |= contains(&em->p->entries.at[i]->ops, H_LAUNCH);
-        holds |= contains(&em->p->entries.at[i]->ops, H_ALLOC) ||
-                 contains(&em->p->entries.at[i]->ops, H_ALIAS);
+        launches |= ops_have(&em->p->entries.at[i]->ops, H_LAUNCH);
+        holds |= ops_are(&em->p->entries.at[i]->ops, HO_GIVES);
     }
     if (launches)
         out_puts(em->o,

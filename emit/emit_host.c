@@ -409,7 +409,7 @@ static void emit_assert(Fn *f, const HostOp *op)
 
 static void emit_declare(Fn *f, const HostOp *op)
 {
-    if (!op->var || !is_local(f, op->var))
+    if (!is_local(f, op->var))
         return; /* blocks are declared at the top */
     varset_add(f->seen, op->var);
     out_printf(f->o, "%s %s = 0;\n", ctype_c(op->var->type.elem), var_c_name(op->var));
@@ -484,30 +484,8 @@ static bool sets_rc(const CodeBlock *b)
 {
     for (int i = 0; i < b->items.n; i++) {
         const HostOp *op = b->items.at[i].op;
-        if (!op || op->guard || op->threshold)
+        if (!op || op->guard || op->threshold || op_is(op, HO_CALLS))
             return true;
-        switch (op->kind) {
-        case H_ALLOC:
-        case H_READ:
-        case H_WRITE:
-        case H_COPY:
-        case H_FILL:
-        case H_IOTA:
-        case H_LITERAL:
-        case H_LAUNCH: return true;
-        case H_COMMENT:
-        case H_RELEASE:
-        case H_ALIAS:
-        case H_EXP:
-        case H_SUFF:
-        case H_SX:
-        case H_CHOOSE:
-        case H_SET:
-        case H_IF:
-        case H_LOOP:
-        case H_ASSERT:
-        case H_DECLARE: break;
-        }
     }
     return false;
 }
@@ -622,14 +600,8 @@ static void emit_op(Fn *f, const CodeItem *it)
     case H_LOOP: emit_loop(f, it); return;
     case H_ASSERT: emit_assert(f, op); return;
     case H_DECLARE: emit_declare(f, op); return;
+    case N_HOSTOPS: break;
     }
-}
-
-static bool wants_place(const HostOp *op)
-{
-    return op->kind == H_LAUNCH || op->kind == H_IF || op->kind == H_LOOP || op->kind == H_COPY ||
-           op->kind == H_FILL || op->kind == H_IOTA || op->kind == H_LITERAL ||
-           op->kind == H_ASSERT || op->kind == H_READ || op->kind == H_WRITE;
 }
 
 void emit_block(Fn *f, const CodeBlock *b)
@@ -641,7 +613,7 @@ void emit_block(Fn *f, const CodeBlock *b)
             emit_side(f, it->then_);
             continue;
         }
-        if (wants_place(it->op))
+        if (op_is(it->op, HO_PLACE))
             place_comment(f, it->op->loc);
         size_names_for(f->sizes, f->o, it->op);
         emit_op(f, it);

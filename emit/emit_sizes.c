@@ -140,7 +140,7 @@ static Places places_of(SizeNames *sn, const HostOp *op)
         place(sn, &ps, op->args.at[i].value, "size");
         place(sn, &ps, op->args.at[i].bytes, "local_bytes");
     }
-    place(sn, &ps, op->sx, op->kind == H_ALLOC || op->kind == H_ASSERT ? "bytes" : "size");
+    place(sn, &ps, op->sx, op_is(op, HO_BYTES) ? "bytes" : "size");
     place(sn, &ps, op->sx2, "worth");
     loc_places(sn, &ps, &op->dst, op->dims.n);
     loc_places(sn, &ps, &op->src, op->dims.n);

@@ -28,6 +28,8 @@ typedef struct {
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
+enum { THRESHOLD_LINES = 3 }; /* of a loop that may be one launch */
+
 /* Of the call that tells what a launch must do. */
 static int work_lines(const HostOp *op)
 {
@@ -36,29 +38,8 @@ static int work_lines(const HostOp *op)
 
 static int own_lines(const HostOp *op)
 {
-    switch (op->kind) {
-    case H_COMMENT:
-    case H_RELEASE:
-    case H_ALIAS:
-    case H_EXP:
-    case H_SUFF:
-    case H_SX:
-    case H_CHOOSE:
-    case H_SET:
-    case H_DECLARE: return 1;
-    case H_ALLOC: return 2;
-    case H_READ:
-    case H_WRITE:
-    case H_FILL:
-    case H_IOTA: return 4;
-    case H_ASSERT:
-    case H_COPY: return 5;
-    case H_LITERAL: return 3 + op->elems.n / 16;
-    case H_LAUNCH: return 8 + op->args.n / 3 + work_lines(op);
-    case H_IF: return 4 + op->fits.n;
-    case H_LOOP: return op->threshold ? 6 : 3;
-    }
-    return 1;
+    return hostop_info[op->kind].lines + op->elems.n / 16 + op->args.n / 3 + work_lines(op) +
+           op->fits.n + (op->threshold ? THRESHOLD_LINES : 0);
 }
 
 static int lines_of(const CodeBlock *b)
@@ -75,23 +56,13 @@ static void count_lines(CodeBlock *b)
     }
 }
 
-static bool compares(const HostOps *ops)
-{
-    for (int i = 0; i < ops->n; i++) {
-        const HostOp *op = ops->at[i];
-        if (op->kind == H_SUFF || compares(&op->then_) || compares(&op->else_))
-            return true;
-    }
-    return false;
-}
-
 static CodeBlock *block_of(Splitter *s, const HostOps *ops);
 
 static CodeBlock *side_of(Splitter *s, const HostOps *ops, bool guard)
 {
     if (ops->n == 0 && !guard)
         return NULL;
-    bool chooses = compares(ops);
+    bool chooses = ops_have(ops, H_SUFF);
     int version = guard && !chooses ? s->n_versions++ : -1;
     CodeBlock *b = block_of(s, ops);
     b->chooses = chooses;
@@ -232,8 +203,7 @@ static bool may_cut(const CodeItem *before, const CodeItem *it)
 {
     if (!it->op) /* a run itself */
         return true;
-    return before->op->kind != H_DECLARE && before->op->kind != H_COMMENT &&
-           it->op->kind != H_RELEASE;
+    return !op_is(before->op, HO_STAYS) && !op_is(it->op, HO_TAKES);
 }
 
 /* Replaces the block's operations by runs of them, functions of about the same length. */
@@ -371,8 +341,7 @@ static void walk_call(Splitter *s, HostFn *fn, HostFn *callee, bool guarded, boo
 static void walk_op(Splitter *s, HostFn *fn, const HostOp *op)
 {
     ArenaMark mark = arena_mark(s->cx->scratch);
-    HostOp own = *op; /* without what is inside */
-    own.then_ = own.else_ = (HostOps){0};
+    HostOp own = op_alone(op);
     VarSet *read = varmap_new(s->cx->scratch);
     op_uses(read, &own);
     op_sizes(fn->sizes, &own);
@@ -380,12 +349,12 @@ static void walk_op(Splitter *s, HostFn *fn, const HostOp *op)
     for (int i = 0; i < list.n; i++)
         reads(s, fn, list.at[i]);
     Mems ms = {0};
-    if (op->kind != H_RELEASE)
+    if (!op_is(op, HO_TAKES))
         op_mems(s->cx->scratch, &ms, op);
     for (int i = 0; i < ms.n; i++)
         mention_mem(s, fn, ms.at[i]);
     arena_reset(s->cx->scratch, mark);
-    if (op->kind == H_DECLARE && op->var)
+    if (op->kind == H_DECLARE)
         mention(s, fn, op->var, true);
     else if (op->var && !(op->kind == H_LOOP && op->loop_kind == LOOP_WHILE))
         sets(s, fn, op->var);

@@ -2,22 +2,25 @@
  * were made and not taken have none. */
 #include "host/host_walk.h"
 
-static void number(Ctx *cx, Plan *plan, const Entry *entry, const HostOps *ops, int *n)
+typedef struct {
+    Ctx *cx;
+    Plan *plan;
+    const Entry *entry;
+    int n;
+} Numbers;
+
+static void number(void *env, HostOp *op)
 {
-    for (int i = 0; i < ops->n; i++) {
-        const HostOp *op = ops->at[i];
-        if (op->kind == H_CHOOSE) {
-            op->choice->name =
-                arena_printf(cx->perm, "%s.choice_%s_%d", entry->name, op->choice->kind, (*n)++);
-            vec_push(cx->perm, &plan->choices, op->choice);
-        }
-        number(cx, plan, entry, &op->then_, n);
-        number(cx, plan, entry, &op->else_, n);
-    }
+    Numbers *all = env;
+    Choice *c = op->choice;
+    if (!c)
+        return;
+    c->name = arena_printf(all->cx->perm, "%s.choice_%s_%d", all->entry->name, c->kind, all->n++);
+    vec_push(all->cx->perm, &all->plan->choices, c);
 }
 
 void host_choices(Ctx *cx, Plan *plan, EntryPlan *ep)
 {
-    int n = 0;
-    number(cx, plan, ep->entry, &ep->ops, &n);
+    Numbers all = {cx, plan, ep->entry, 0};
+    ops_visit(&ep->ops, number, &all);
 }

@@ -1,15 +1,10 @@
 /* Guards of code versions: does what the version launches fit the device? */
 #include "host/host_walk.h"
 
-static void defined_vars(VarMap *defs, const HostOps *ops)
+static void define_var(void *env, HostOp *op)
 {
-    for (int i = 0; i < ops->n; i++) {
-        HostOp *op = ops->at[i];
-        if (op->var)
-            varmap_put(defs, op->var, op);
-        defined_vars(defs, &op->then_);
-        defined_vars(defs, &op->else_);
-    }
+    if (op->var)
+        varmap_put(env, op->var, op);
 }
 
 typedef struct {
@@ -50,8 +45,7 @@ static bool movable(Hoister *ho, const Var *v)
     const HostOp *op = varmap_get(ho->defs, v);
     if (!op)
         return true;
-    if ((op->kind != H_EXP && op->kind != H_SET && op->kind != H_SX) ||
-        top_index(ho->then_, op) < 0)
+    if (!op_is(op, HO_TOTAL) || top_index(ho->then_, op) < 0)
         return false;
     Vars uses = op_vars(ho->cx, op);
     for (int i = 0; i < uses.n; i++)
@@ -128,7 +122,7 @@ static void collect_fits(Hoister *ho, const HostOps *ops, Fits *fits)
 void host_find_fits(PlanBuild *pb, HostOp *branch, HostOps *before)
 {
     Hoister ho = {pb->cx, varmap_new(pb->cx->perm), &branch->then_, before};
-    defined_vars(ho.defs, &branch->then_);
+    ops_visit(&branch->then_, define_var, ho.defs);
     collect_fits(&ho, &branch->then_, &branch->fits);
     for (int i = 0; i < branch->fits.n; i++) {
         Vars vs = fit_vars(pb->cx, &branch->fits.at[i]);

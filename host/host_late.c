@@ -7,44 +7,24 @@
 
 /* --- Blocks with more than one name ----------------------------------------------------------- */
 
-static void find_shared(PtrMap *shared, const HostOps *ops)
+static void find_shared(void *env, HostOp *op)
 {
-    for (int i = 0; i < ops->n; i++) {
-        const HostOp *op = ops->at[i];
-        if (op->kind == H_ALIAS) {
-            ptrmap_put(shared, op->mem, op->mem);
-            ptrmap_put(shared, op->mem2, op->mem2);
-        }
-        find_shared(shared, &op->then_);
-        find_shared(shared, &op->else_);
+    PtrMap *shared = env;
+    if (op->kind == H_ALIAS) {
+        ptrmap_put(shared, op->mem, op->mem);
+        ptrmap_put(shared, op->mem2, op->mem2);
     }
 }
 
 /* --- Reads ------------------------------------------------------------------------------------ */
 
-static bool mentions(Ctx *cx, const HostOp *op, const Mem *m)
-{
-    Mems ms = {0};
-    op_mems(cx->scratch, &ms, op);
-    for (int i = 0; i < ms.n; i++)
-        if (ms.at[i] == m)
-            return true;
-    for (int i = 0; i < op->then_.n; i++)
-        if (mentions(cx, op->then_.at[i], m))
-            return true;
-    for (int i = 0; i < op->else_.n; i++)
-        if (mentions(cx, op->else_.at[i], m))
-            return true;
-    return false;
-}
-
 static bool stays_behind(Ctx *cx, const HostOp *op, const HostOp *read)
 {
     VarSet *used = varmap_new(cx->scratch);
     op_uses(used, op);
-    return op->kind == H_ASSERT || ops_have(&op->then_, H_ASSERT) ||
-           ops_have(&op->else_, H_ASSERT) || varset_has(used, read->var) || op->var == read->var ||
-           mentions(cx, op, read->mem);
+    return op_is(op, HO_REPORTS) || ops_are(&op->then_, HO_REPORTS) ||
+           ops_are(&op->else_, HO_REPORTS) || varset_has(used, read->var) || op->var == read->var ||
+           op_mentions(op, read->mem);
 }
 
 static bool may_wait(const PtrMap *shared, const HostOp *op)
@@ -77,6 +57,6 @@ static void delay(Ctx *cx, const PtrMap *shared, HostOps *ops)
 void host_late_reads(Ctx *cx, EntryPlan *ep)
 {
     PtrMap *shared = ptrmap_new(cx->scratch);
-    find_shared(shared, &ep->ops);
+    ops_visit(&ep->ops, find_shared, shared);
     delay(cx, shared, &ep->ops);
 }

@@ -13,34 +13,6 @@
 
 /* --- Scalars ---------------------------------------------------------------------------------- */
 
-/* An operation that does nothing but define a scalar. */
-static bool only_defines(const HostOp *op)
-{
-    switch (op->kind) {
-    case H_EXP:
-    case H_SUFF:
-    case H_SX:
-    case H_CHOOSE:
-    case H_SET:
-    case H_READ: return true;
-    case H_DECLARE: return op->var != NULL;
-    case H_COMMENT:
-    case H_ALLOC:
-    case H_RELEASE:
-    case H_ALIAS:
-    case H_WRITE:
-    case H_COPY:
-    case H_FILL:
-    case H_IOTA:
-    case H_LAUNCH:
-    case H_IF:
-    case H_LOOP:
-    case H_ASSERT:
-    case H_LITERAL: break;
-    }
-    return false;
-}
-
 static bool prune_ops(HostOps *ops, const VarSet *used)
 {
     int n = 0;
@@ -49,7 +21,7 @@ static bool prune_ops(HostOps *ops, const VarSet *used)
         HostOp *op = ops->at[i];
         changed |= prune_ops(&op->then_, used);
         changed |= prune_ops(&op->else_, used);
-        if (only_defines(op) && !varset_has(used, op->var))
+        if (op_is(op, HO_DEFINES) && !varset_has(used, op->var))
             changed = true;
         else
             ops->at[n++] = op;
@@ -154,7 +126,7 @@ static void visit(Lifetimes *lt, Block *b, Blocks *blocks)
         op_mems(a, &ms, op);
         for (int k = 0; k < ms.n; k++)
             mention(lt, ms.at[k], b, i);
-        if (op->kind == H_IF || op->kind == H_LOOP) {
+        if (op_members(op) & HM_SIDES) {
             visit(lt, block_new(lt, &op->then_, b, i, op->guard), blocks);
             visit(lt, block_new(lt, &op->else_, b, i, false), blocks);
         }
@@ -167,26 +139,6 @@ static Block *child(const Blocks *blocks, const HostOps *ops)
         if (blocks->at[i]->ops == ops)
             return blocks->at[i];
     ice((Loc){0}, "a list of operations without block");
-}
-
-static bool mentions(const HostOp *op, const Mem *m);
-
-static bool any_mentions(const HostOps *ops, const Mem *m)
-{
-    for (int i = 0; i < ops->n; i++)
-        if (mentions(ops->at[i], m))
-            return true;
-    return false;
-}
-
-static bool mentions(const HostOp *op, const Mem *m)
-{
-    if (op->mem == m || op->mem2 == m || op->dst.mem == m || op->src.mem == m)
-        return true;
-    for (int i = 0; i < op->args.n; i++)
-        if (op->args.at[i].kind == KP_MEM && op->args.at[i].mem == m)
-            return true;
-    return any_mentions(&op->then_, m) || any_mentions(&op->else_, m);
 }
 
 /* --- Releases --------------------------------------------------------------------------------- */
@@ -217,7 +169,7 @@ static void release_at(Lifetimes *lt, const Blocks *blocks, Block *b, int last, 
 static void release_in(Lifetimes *lt, const Blocks *blocks, Block *b, Mem *m)
 {
     int last = b->ops->n - 1;
-    while (last >= 0 && !mentions(b->ops->at[last], m))
+    while (last >= 0 && !op_mentions(b->ops->at[last], m))
         last--;
     release_at(lt, blocks, b, last, m);
 }
@@ -242,7 +194,7 @@ static void release_refused(Lifetimes *lt, const Blocks *blocks, const Block *ve
 static void release_before_set(Lifetimes *lt, const Blocks *blocks, Block *b, int j)
 {
     const HostOp *op = b->ops->at[j];
-    if ((op->kind != H_ALIAS && op->kind != H_ALLOC) || op->mem == op->mem2)
+    if (!op_is(op, HO_GIVES) || op->mem == op->mem2)
         return;
     Life *l = life_of(lt, op->mem);
     if (l->first == b && l->begin == j) /* as most are: there is no need to look for more */
@@ -251,7 +203,7 @@ static void release_before_set(Lifetimes *lt, const Blocks *blocks, Block *b, in
         if (p->guarded) /* the name is older than the version */
             return;
     int i = j - 1;
-    while (i >= 0 && !mentions(b->ops->at[i], op->mem))
+    while (i >= 0 && !op_mentions(b->ops->at[i], op->mem))
         i--;
     if (i >= 0 && i < j - 1)
         release_at(lt, blocks, b, i, op->mem);

@@ -230,11 +230,9 @@ static void walk(Blocks *b, const HostOps *ops, Same *s)
 {
     for (int i = 0; i < ops->n; i++) {
         const HostOp *op = ops->at[i];
-        if (op->kind == H_ALLOC)
-            set_block(b, s, op->mem, NULL);
-        else if (op->kind == H_ALIAS)
+        if (op_is(op, HO_GIVES))
             set_block(b, s, op->mem, op->mem2);
-        else if (op->kind == H_LAUNCH)
+        else if (op->kernel)
             note_launch(s, op);
         ArenaMark m = arena_mark(b->cx->scratch);
         if (op->kind == H_IF && op->guard)

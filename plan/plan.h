@@ -67,28 +67,54 @@ typedef struct HostOp HostOp;
 typedef VEC(HostOp *) HostOps;
 
 typedef enum {
-    H_COMMENT, /* text */
-    H_ALLOC,   /* mem := block of sx bytes, a fresh one, or what `from` says, with as many */
-    H_RELEASE, /* mem: this name's reference is given back (block dies if it was the last) */
-    H_ALIAS,   /* mem := mem2 (takes a reference; gives the old one back) */
-    H_EXP,     /* var := exp */
-    H_SUFF,    /* var := suff, the comparison of a threshold */
-    H_SX,      /* var := sx */
-    H_CHOOSE,  /* var := is the choice's kernel taken: it can run if sx > 0, and pays if sx2 >= 100
-                */
-    H_SET,     /* var := exp, once more or in one of several places */
-    H_READ,    /* var := element number sx of mem (waits for the device) */
-    H_WRITE,   /* element number sx of mem := exp */
-    H_COPY,    /* dst := src, shape dims, element type type (strided copy, transposition) */
-    H_FILL,    /* all of dst (shape dims) := exp */
-    H_IOTA,    /* dst[i] := exp + i*exp2, dims[0] elements */
-    H_LAUNCH,  /* kernel with args; n_launch_dims, global (number of work-groups per dim), local */
-    H_IF,      /* exp: then_ else_; guard: see below */
-    H_LOOP,    /* FOR: var = 0 .. exp-1; WHILE: as long as var */
-    H_ASSERT,  /* exp, or (NULL) sx <= RT_MAX_BYTES, else site's message with numbers */
-    H_LITERAL, /* the first elements of mem, of `type`, := elems */
-    H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
+#define HOSTOP(TAG, ...) H_##TAG,
+#include "plan/hostops.def"
+#undef HOSTOP
+    N_HOSTOPS
 } HostOpKind;
+
+/* Members of an operation that say what it works with. */
+enum {
+    HM_TEXT = 1 << 0,
+    HM_MEM = 1 << 1,
+    HM_MEM2 = 1 << 2,
+    HM_VAR = 1 << 3,
+    HM_SX = 1 << 4,
+    HM_SX2 = 1 << 5,
+    HM_CHOICE = 1 << 6,
+    HM_EXP = 1 << 7,
+    HM_EXP2 = 1 << 8,
+    HM_SUFF = 1 << 9,
+    HM_DIMS = 1 << 10,
+    HM_DST = 1 << 11,
+    HM_SRC = 1 << 12,
+    HM_KERNEL = 1 << 13,
+    HM_ARGS = 1 << 14,
+    HM_SIDES = 1 << 15,
+    HM_FITS = 1 << 16,
+    HM_NUMBERS = 1 << 17,
+    HM_ELEMS = 1 << 18
+};
+/* Traits: hostops.def tells of them. */
+enum {
+    HO_DEFINES = 1 << 0,
+    HO_TOTAL = 1 << 1,
+    HO_GIVES = 1 << 2,
+    HO_TAKES = 1 << 3,
+    HO_ACTS = 1 << 4,
+    HO_CALLS = 1 << 5,
+    HO_REPORTS = 1 << 6,
+    HO_SITE = 1 << 7,
+    HO_BYTES = 1 << 8,
+    HO_PLACE = 1 << 9,
+    HO_STAYS = 1 << 10
+};
+typedef struct {
+    const char *tag, *word;
+    unsigned has, may, traits;
+    int lines;
+} HostOpInfo;
+extern const HostOpInfo hostop_info[N_HOSTOPS]; /* hostops.def has the columns */
 
 /* A block: fresh, or one of the context that launches share (rt_board, rt_counts). */
 typedef enum { ALLOC_FRESH, ALLOC_BOARD, ALLOC_COUNTS } AllocFrom;
@@ -224,7 +250,19 @@ void plan_size_params(Ctx *cx, Plan *p);
 
 /* --- plan_ops.c: questions about operations ------------------------------------------------ */
 
-/* Is one of them of that kind, nested ones included? */
+/* Has an operation of that kind one of the traits? */
+static inline bool op_is(const HostOp *op, unsigned traits)
+{
+    return (hostop_info[op->kind].traits & traits) != 0;
+}
+/* The members that it has, as HM_. */
+unsigned op_members(const HostOp *op);
+/* The operation without those inside. */
+HostOp op_alone(const HostOp *op);
+/* All operations, in order, one before those inside. */
+void ops_visit(const HostOps *ops, void (*f)(void *env, HostOp *op), void *env);
+/* Is one of them of one of these traits, of that kind, nested ones included? */
+bool ops_are(const HostOps *ops, unsigned traits);
 bool ops_have(const HostOps *ops, HostOpKind kind);
 /* The variables that an operation reads, nested ones included. */
 void op_uses(VarSet *used, const HostOp *op);
@@ -235,6 +273,7 @@ void op_sizes(bool used[N_SIZES], const HostOp *op);
 /* The block names that an operation itself mentions (not nested ones). */
 typedef VEC(Mem *) Mems;
 void op_mems(Arena *a, Mems *out, const HostOp *op);
+bool op_mentions(const HostOp *op, const Mem *m); /* nested ones too */
 
 /* --- entry_key.c --------------------------------------------------------------------------- */
 

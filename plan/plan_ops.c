@@ -3,13 +3,70 @@
 
 #include "kir/walk.h"
 
+const HostOpInfo hostop_info[N_HOSTOPS] = {
+#define HOSTOP(TAG, word, has, may, traits, lines) {#TAG, word, has, may, traits, lines},
+#include "plan/hostops.def"
+#undef HOSTOP
+};
+
+unsigned op_members(const HostOp *op)
+{
+    return (op->text ? HM_TEXT : 0u) | (op->mem ? HM_MEM : 0u) | (op->mem2 ? HM_MEM2 : 0u) |
+           (op->var ? HM_VAR : 0u) | (op->sx ? HM_SX : 0u) | (op->sx2 ? HM_SX2 : 0u) |
+           (op->choice ? HM_CHOICE : 0u) | (op->exp ? HM_EXP : 0u) | (op->exp2 ? HM_EXP2 : 0u) |
+           (op->suff ? HM_SUFF : 0u) | (op->dims.n ? HM_DIMS : 0u) | (op->dst.mem ? HM_DST : 0u) |
+           (op->src.mem ? HM_SRC : 0u) | (op->kernel ? HM_KERNEL : 0u) |
+           (op->args.n ? HM_ARGS : 0u) | (op->then_.n || op->else_.n ? HM_SIDES : 0u) |
+           (op->fits.n ? HM_FITS : 0u) | (op->numbers.n ? HM_NUMBERS : 0u) |
+           (op->elems.n ? HM_ELEMS : 0u);
+}
+
+/* --- Inside ----------------------------------------------------------------------------------- */
+
+HostOp op_alone(const HostOp *op)
+{
+    HostOp own = *op;
+    own.then_ = own.else_ = (HostOps){0};
+    return own;
+}
+
+void ops_visit(const HostOps *ops, void (*f)(void *env, HostOp *op), void *env)
+{
+    for (int i = 0; i < ops->n; i++) {
+        f(env, ops->at[i]);
+        ops_visit(&ops->at[i]->then_, f, env);
+        ops_visit(&ops->at[i]->else_, f, env);
+    }
+}
+
+static void add_traits(void *env, HostOp *op)
+{
+    *(unsigned *)env |= hostop_info[op->kind].traits;
+}
+
+bool ops_are(const HostOps *ops, unsigned traits)
+{
+    unsigned all = 0;
+    ops_visit(ops, add_traits, &all);
+    return (all & traits) != 0;
+}
+
+typedef struct {
+    HostOpKind kind;
+    bool found;
+} Search;
+
+static void find_kind(void *env, HostOp *op)
+{
+    Search *s = env;
+    s->found |= op->kind == s->kind;
+}
+
 bool ops_have(const HostOps *ops, HostOpKind kind)
 {
-    for (int i = 0; i < ops->n; i++)
-        if (ops->at[i]->kind == kind || ops_have(&ops->at[i]->then_, kind) ||
-            ops_have(&ops->at[i]->else_, kind))
-            return true;
-    return false;
+    Search s = {.kind = kind};
+    ops_visit(ops, find_kind, &s);
+    return s.found;
 }
 
 /* --- Uses ------------------------------------------------------------------------------------- */
@@ -147,4 +204,20 @@ void op_mems(Arena *a, Mems *out, const HostOp *op)
     for (int i = 0; i < op->args.n; i++)
         if (op->args.at[i].kind == KP_MEM)
             add_mem(a, out, op->args.at[i].mem);
+}
+
+bool op_mentions(const HostOp *op, const Mem *m)
+{
+    if (op->mem == m || op->mem2 == m || op->dst.mem == m || op->src.mem == m)
+        return true;
+    for (int i = 0; i < op->args.n; i++)
+        if (op->args.at[i].kind == KP_MEM && op->args.at[i].mem == m)
+            return true;
+    for (int i = 0; i < op->then_.n; i++)
+        if (op_mentions(op->then_.at[i], m))
+            return true;
+    for (int i = 0; i < op->else_.n; i++)
+        if (op_mentions(op->else_.at[i], m))
+            return true;
+    return false;
 }

@@ -21,7 +21,7 @@ static void print_arg(Out *o, const KParam *p)
 
 static void print_launch(Out *o, const HostOp *op)
 {
-    out_printf(o, "launch %s groups (", op->kernel->name);
+    out_printf(o, "%s groups (", op->kernel->name);
     for (int d = 0; d < op->n_launch_dims; d++)
         out_printf(o, "%s%s", d ? ", " : "", sx_c(op->groups[d]));
     out_puts(o, ") of (");
@@ -92,9 +92,9 @@ static void print_suff(Out *o, const HostOp *op)
 static void print_assert(Out *o, const HostOp *op)
 {
     if (op->sx)
-        out_printf(o, "assert %s <= RT_MAX_BYTES", sx_exact_c(op->sx));
+        out_printf(o, "%s <= RT_MAX_BYTES", sx_exact_c(op->sx));
     else
-        out_printf(o, "assert %s", kir_exp_c(op->exp));
+        out_puts(o, kir_exp_c(op->exp));
     out_printf(o, " else site %d (", op->site);
     for (int i = 0; i < op->numbers.n; i++)
         out_printf(o, "%s%s", i ? ", " : "", kir_exp_c(op->numbers.at[i]));
@@ -103,7 +103,7 @@ static void print_assert(Out *o, const HostOp *op)
 
 static void print_literal(Out *o, const HostOp *op)
 {
-    out_printf(o, "literal %s := {", op->mem->name);
+    out_printf(o, "%s := {", op->mem->name);
     for (int i = 0; i < op->elems.n; i++)
         out_printf(o, "%s%s", i ? ", " : "", kir_exp_c(op->elems.at[i]));
     out_puts(o, "}");
@@ -111,15 +111,17 @@ static void print_literal(Out *o, const HostOp *op)
 
 static void print_op(Out *o, const HostOp *op)
 {
+    if (hostop_info[op->kind].word)
+        out_printf(o, "%s ", hostop_info[op->kind].word);
     switch (op->kind) {
-    case H_COMMENT: out_printf(o, "-- %s", op->text); break;
+    case H_COMMENT: out_puts(o, op->text); break;
     case H_ALLOC:
-        out_printf(o, "alloc %s: %s bytes", op->mem->name, sx_c(op->sx));
+        out_printf(o, "%s: %s bytes", op->mem->name, sx_c(op->sx));
         if (op->from != ALLOC_FRESH)
             out_printf(o, " of the %s", alloc_from_text[op->from]);
         break;
-    case H_RELEASE: out_printf(o, "release %s", op->mem->name); break;
-    case H_ALIAS: out_printf(o, "alias %s := %s", op->mem->name, op->mem2->name); break;
+    case H_RELEASE: out_puts(o, op->mem->name); break;
+    case H_ALIAS: out_printf(o, "%s := %s", op->mem->name, op->mem2->name); break;
     case H_EXP:
     case H_SET: out_printf(o, "%s := %s", var_c_name(op->var), kir_exp_c(op->exp)); break;
     case H_SUFF: print_suff(o, op); break;
@@ -129,13 +131,12 @@ static void print_op(Out *o, const HostOp *op)
                    sx_c(op->sx), sx_c(op->sx2));
         break;
     case H_READ:
-        out_printf(o, "read %s := %s[%s]", var_c_name(op->var), op->mem->name, sx_c(op->sx));
+        out_printf(o, "%s := %s[%s]", var_c_name(op->var), op->mem->name, sx_c(op->sx));
         break;
     case H_WRITE:
-        out_printf(o, "write %s[%s] := %s", op->mem->name, sx_c(op->sx), kir_exp_c(op->exp));
+        out_printf(o, "%s[%s] := %s", op->mem->name, sx_c(op->sx), kir_exp_c(op->exp));
         break;
     case H_COPY:
-        out_puts(o, "copy ");
         print_shape(o, &op->dims, op->type);
         out_puts(o, " ");
         mem_print_loc(o, &op->dst, op->dims.n);
@@ -143,12 +144,10 @@ static void print_op(Out *o, const HostOp *op)
         mem_print_loc(o, &op->src, op->dims.n);
         break;
     case H_FILL:
-        out_puts(o, "fill ");
         print_shape(o, &op->dims, op->type);
         out_printf(o, " %s := %s", op->dst.mem->name, kir_exp_c(op->exp));
         break;
     case H_IOTA:
-        out_puts(o, "iota ");
         print_shape(o, &op->dims, op->type);
         out_printf(o, " %s := %s + i*%s", op->dst.mem->name, kir_exp_c(op->exp),
                    kir_exp_c(op->exp2));
@@ -157,10 +156,9 @@ static void print_op(Out *o, const HostOp *op)
     case H_IF: print_if(o, op); break;
     case H_LOOP: print_loop(o, op); break;
     case H_ASSERT: print_assert(o, op); break;
-    case H_DECLARE:
-        out_printf(o, "declare %s", op->var ? var_c_name(op->var) : op->mem->name);
-        break;
+    case H_DECLARE: out_puts(o, var_c_name(op->var)); break;
     case H_LITERAL: print_literal(o, op); break;
+    case N_HOSTOPS: break;
     }
     out_puts(o, "\n");
 }

@@ -1,9 +1,9 @@
-/* What must hold of a plan. Variables are set before they are read, blocks are there when they are
- * asked for, and a launch gives what its kernel takes. Sides of branches and bodies of loops are
- * scopes: what they set is known behind them only if it was declared before. A version may be left
- * at any of its launches, and the other side then finds what is left of the blocks from before. A
- * threshold is compared where its versions are chosen: the time of a run from there to the next
- * comparison is theirs. */
+/* What must hold of a plan. Operations have the members of their kind (hostops.def). Variables are
+ * set before they are read, blocks are there when they are asked for, and a launch gives what its
+ * kernel takes. Sides of branches and bodies of loops are scopes: what they set is known behind
+ * them only if it was declared before. A version may be left at any of its launches, and the other
+ * side then finds what is left of the blocks from before. A threshold is compared where its
+ * versions are chosen: the time of a run from there to the next comparison is theirs. */
 #include "plan/plan.h"
 
 typedef VEC(bool *) Helds;
@@ -93,20 +93,23 @@ static void note_refusal(Verify *v)
 /* The operation without what is inside. */
 static void check_op(Verify *v, const HostOp *op)
 {
-    HostOp own = *op;
-    own.then_ = own.else_ = (HostOps){0};
+    HostOp own = op_alone(op);
+    const HostOpInfo *info = &hostop_info[op->kind];
+    unsigned members = op_members(op);
+    if ((members & info->has) != info->has || (members & ~(info->has | info->may)))
+        say(v,
+            arena_printf(v->arena, "%s without a member of its kind, or with others", info->tag));
     VarSet *used = varmap_new(v->arena);
     op_uses(used, &own);
     need_vars(v, used);
-    if ((op->kind == H_ASSERT || op->kind == H_ALLOC) &&
-        (op->site < 0 || op->site >= v->plan->sites.n))
+    if (op_is(op, HO_SITE) && (op->site < 0 || op->site >= v->plan->sites.n))
         say(v, "a failure without place");
     if (op->kind == H_LAUNCH) {
         check_launch(v, op);
         note_refusal(v);
     }
     Mems mems = {0};
-    own.mem = op->kind == H_ALLOC || op->kind == H_ALIAS || op->kind == H_RELEASE ? NULL : op->mem;
+    own.mem = op_is(op, HO_GIVES | HO_TAKES) ? NULL : op->mem;
     op_mems(v->arena, &mems, &own);
     for (int i = 0; i < mems.n; i++)
         need_block(v, mems.at[i]);
@@ -116,9 +119,9 @@ static void apply_op(Verify *v, const HostOp *op)
 {
     if (op->var && op->kind != H_LOOP)
         set_var(v, op->var);
-    if (op->kind == H_ALLOC || op->kind == H_ALIAS)
+    if (op_is(op, HO_GIVES))
         v->held[op->mem->id] = true;
-    else if (op->kind == H_RELEASE)
+    else if (op_is(op, HO_TAKES))
         v->held[op->mem->id] = false;
 }
 
@@ -179,39 +182,11 @@ static void walk_loop(Verify *v, const HostOp *op)
     } while (!v->wrong); /* a turn after another one */
 }
 
-/* Does the operation have the device work, or choose? */
-static bool acts(const HostOp *op)
-{
-    switch (op->kind) {
-    case H_COPY:
-    case H_FILL:
-    case H_IOTA:
-    case H_LAUNCH:
-    case H_IF:
-    case H_LOOP:
-    case H_SUFF: return true;
-    case H_COMMENT:
-    case H_ALLOC:
-    case H_RELEASE:
-    case H_ALIAS:
-    case H_EXP:
-    case H_SX:
-    case H_CHOOSE:
-    case H_SET:
-    case H_READ:
-    case H_WRITE:
-    case H_ASSERT:
-    case H_LITERAL:
-    case H_DECLARE: return false;
-    }
-    return false;
-}
-
 /* What follows the comparison at `at` is the choice. */
 static void check_comparison(Verify *v, const HostOps *ops, int at)
 {
     int i = at + 1;
-    while (i < ops->n && !acts(ops->at[i]))
+    while (i < ops->n && !op_is(ops->at[i], HO_ACTS))
         i++;
     if (i == ops->n || !ops->at[i]->guard || ops->at[i]->exp->host != ops->at[at]->var)
         say(v, "a comparison without its choice behind it");

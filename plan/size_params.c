@@ -52,11 +52,10 @@ static Mask *of_var(Depends *d, const Var *v)
 /* What has a part in what the operation itself does; what launches must do is for profiles. */
 static Mask of_op(Depends *d, const HostOp *op)
 {
-    HostOp own = *op;
+    HostOp own = op_alone(op);
     bool sizes[N_SIZES] = {false};
     VarSet *used = varmap_new(d->cx->scratch);
     Mask res = 0;
-    own.then_ = own.else_ = (HostOps){0};
     own.bytes = own.operations = NULL;
     op_sizes(sizes, &own);
     op_uses(used, &own);
@@ -73,7 +72,7 @@ static void walk(Depends *d, const HostOps *ops, Mask around)
     for (int i = 0; i < ops->n; i++) {
         const HostOp *op = ops->at[i];
         Mask here = around | of_op(d, op);
-        if (op->kind == H_LAUNCH)
+        if (op->kernel)
             add(d, &d->kernels[op->kernel->id], here);
         if (op->var)
             add(d, of_var(d, op->var), here);

@@ -24,15 +24,11 @@ typedef struct {
 
 static const HostOp many;
 
-static void find_defs(Steady *s, const HostOps *ops)
+static void find_def(void *env, HostOp *op)
 {
-    for (int i = 0; i < ops->n; i++) {
-        const HostOp *op = ops->at[i];
-        if (op->var && op->kind != H_DECLARE)
-            varmap_put(s->defs, op->var, varmap_get(s->defs, op->var) ? &many : op);
-        find_defs(s, &op->then_);
-        find_defs(s, &op->else_);
-    }
+    Steady *s = env;
+    if (op->var && op->kind != H_DECLARE)
+        varmap_put(s->defs, op->var, varmap_get(s->defs, op->var) ? &many : op);
 }
 
 static bool all_steady(const Steady *s, const VarSet *used)
@@ -47,7 +43,7 @@ static bool all_steady(const Steady *s, const VarSet *used)
 /* Is the variable that the operation sets the same in each of its executions? */
 static bool sets_steady(const Steady *s, const HostOp *op)
 {
-    if (op->kind != H_SX && op->kind != H_EXP && op->kind != H_SET)
+    if (!op_is(op, HO_TOTAL))
         return false;
     VarSet *used = varmap_new(s->scratch);
     op_uses(used, op);
@@ -71,17 +67,13 @@ static void note_launch(const Steady *s, const HostOp *op)
 }
 
 /* In order: a variable is set before it is read. */
-static void walk(Steady *s, const HostOps *ops)
+static void note_op(void *env, HostOp *op)
 {
-    for (int i = 0; i < ops->n; i++) {
-        const HostOp *op = ops->at[i];
-        if (op->kind == H_LAUNCH)
-            note_launch(s, op);
-        if (op->var && sets_steady(s, op))
-            varset_add(s->steady, op->var);
-        walk(s, &op->then_);
-        walk(s, &op->else_);
-    }
+    Steady *s = env;
+    if (op->kernel)
+        note_launch(s, op);
+    if (op->var && sets_steady(s, op))
+        varset_add(s->steady, op->var);
 }
 
 static void note_entry(Ctx *cx, const EntryPlan *ep)
@@ -95,8 +87,8 @@ static void note_entry(Ctx *cx, const EntryPlan *ep)
     for (int i = 0; i < ep->entry->params.n; i++)
         if (ep->entry->params.at[i]->type.rank == 0)
             varset_add(s.steady, ep->entry->params.at[i]);
-    find_defs(&s, &ep->ops);
-    walk(&s, &ep->ops);
+    ops_visit(&ep->ops, find_def, &s);
+    ops_visit(&ep->ops, note_op, &s);
     arena_reset(cx->scratch, m);
 }
 

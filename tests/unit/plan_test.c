@@ -50,6 +50,17 @@ static void without(Test *t, HostOps *list, int i)
         try(t, list, i, NULL, 0);
 }
 
+/* Operations with a member that is not of their kind, and without one that is. */
+static void wrong_members(Test *t, HostOps *list, int i)
+{
+    HostOp *op = list->at[i], more = *op, less = *op;
+    more.text = op->kind == H_COMMENT ? NULL : "more";
+    try(t, list, i, &(HostOp *){&more}, 1);
+    less.exp = NULL;
+    if ((hostop_info[op->kind].has & HM_EXP) && !op->guard)
+        try(t, list, i, &(HostOp *){&less}, 1);
+}
+
 /* The launch of op with its first block given back before, and without its last argument. */
 static void wrong_launch(Test *t, HostOps *list, int i)
 {
@@ -66,8 +77,10 @@ static void wrong_launch(Test *t, HostOps *list, int i)
 static void try_all(Test *t, HostOps *list)
 {
     for (int i = 0; i < list->n; i++) {
-        if (i % EVERY == 0)
+        if (i % EVERY == 0) {
             without(t, list, i);
+            wrong_members(t, list, i);
+        }
         if (list->at[i]->kind == H_LAUNCH)
             wrong_launch(t, list, i);
         if (list->at[i]->kind == H_SUFF)
