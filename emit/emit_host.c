@@ -380,7 +380,7 @@ static void emit_choose(Fn *f, const HostOp *op)
 
 static const char *condition_c(Fn *f, const HostOp *op)
 {
-    if (op->sx)
+    if (op->kind == H_LIMIT)
         return arena_printf(f->em->cx->perm, "%s <= RT_MAX_BYTES", size_c(f, op->sx));
     return kir_exp_c(op->exp);
 }
@@ -598,7 +598,8 @@ static void emit_op(Fn *f, const CodeItem *it)
     case H_LAUNCH: emit_launch(f, op); return;
     case H_IF: emit_if(f, it); return;
     case H_LOOP: emit_loop(f, it); return;
-    case H_ASSERT: emit_assert(f, op); return;
+    case H_ASSERT:
+    case H_LIMIT: emit_assert(f, op); return;
     case H_DECLARE: emit_declare(f, op); return;
     case N_HOSTOPS: break;
     }

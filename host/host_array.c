@@ -26,11 +26,11 @@ void host_check_count(PlanBuild *pb, const Atom *dims, int n, int bytes)
     if (!may_be_too_large(dims, n, bytes))
         return;
     const Sx *all = sx_mul(cx, sx_product(cx, dims, n), sx_const(cx, bytes));
-    HostOp op = {.kind = H_ASSERT, .loc = pb->at, .sx = all};
+    HostOp op = {.kind = H_LIMIT, .loc = pb->at, .sx = all};
     for (int i = pb->ops->n - 1; i >= 0 && i >= pb->ops->n - 32;
          i--) { /* of several arrays, once */
         const HostOp *other = pb->ops->at[i];
-        if (other->kind == H_ASSERT && other->sx && sx_eq(other->sx, all))
+        if (other->kind == H_LIMIT && sx_eq(other->sx, all))
             return;
     }
     Scalars sc = scalars_host(pb->cx->perm, pb->known);

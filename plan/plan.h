@@ -166,9 +166,9 @@ struct HostOp {
     HostOps then_, else_; /* H_LOOP: then_ is the body */
     Fits fits;            /* H_IF: then_ is taken only if all fit */
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
-    int site;             /* H_ASSERT, H_ALLOC: index in Plan.sites */
+    int site;             /* index in Plan.sites */
     AllocFrom from;       /* H_ALLOC */
-    KExps numbers;        /* H_ASSERT: message arguments, i64 */
+    KExps numbers;        /* of messages, i64 */
     KExps elems;          /* H_LITERAL */
 };
 

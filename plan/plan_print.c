@@ -91,7 +91,7 @@ static void print_suff(Out *o, const HostOp *op)
 
 static void print_assert(Out *o, const HostOp *op)
 {
-    if (op->sx)
+    if (op->kind == H_LIMIT)
         out_printf(o, "%s <= RT_MAX_BYTES", sx_exact_c(op->sx));
     else
         out_puts(o, kir_exp_c(op->exp));
@@ -155,7 +155,8 @@ static void print_op(Out *o, const HostOp *op)
     case H_LAUNCH: print_launch(o, op); break;
     case H_IF: print_if(o, op); break;
     case H_LOOP: print_loop(o, op); break;
-    case H_ASSERT: print_assert(o, op); break;
+    case H_ASSERT:
+    case H_LIMIT: print_assert(o, op); break;
     case H_DECLARE: out_puts(o, var_c_name(op->var)); break;
     case H_LITERAL: print_literal(o, op); break;
     case N_HOSTOPS: break;
