@@ -38,6 +38,7 @@ const KPass kir_pass_table[] = {
     {"narrow", kir_narrow, "indices of 32 bits"},
     {"failures", kir_failures,
      "what turns record, behind their loops: numbers as they are by then"},
+    {"compose", kir_compose, "values that one statement wants: nothing asks for names any more"},
     {NULL, NULL, NULL},
 };
 

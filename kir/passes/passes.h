@@ -74,6 +74,7 @@ KPassFn kir_scalarize;
 KPassFn kir_shifts;
 KPassFn kir_fold_conditions;
 KPassFn kir_failures;
+KPassFn kir_compose;
 KPassFn kir_vector;
 /* kir_narrow with indices of `bits` bits instead of 32: smaller ones are easier to test. */
 void kir_narrow_to(Arena *a, KFun *f, int bits);
