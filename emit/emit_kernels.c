@@ -19,7 +19,7 @@ static const char *text_on(Arena *a, const Kernel *k, int t)
 
 /* The texts on each target, and the first target that has the same. */
 typedef struct {
-    const char *text[N_KTARGETS]; /* until they are emitted */
+    const char *text[N_KTARGETS];
     int same[N_KTARGETS];
     uint64_t hash; /* of what the kernel does */
 } Sources;
@@ -148,22 +148,43 @@ static void emit_sources(Emit *em, const Kernel *k, const Sources *s)
     out_puts(o, "\n");
 }
 
-void emit_kernels(Emit *em)
+/* What several texts have in common, in its place references. */
+static Texts share_texts(Arena *a, Sources *sources, int n)
+{
+    Texts texts = {0};
+    for (int i = 0; i < n; i++)
+        for (int t = 0; t < N_KTARGETS; t++)
+            if (sources[i].same[t] == t)
+                vec_push(a, &texts, sources[i].text[t]);
+    Texts shared = emit_share(a, &texts);
+    for (int i = 0, at = 0; i < n; i++)
+        for (int t = 0; t < N_KTARGETS; t++)
+            if (sources[i].same[t] == t)
+                sources[i].text[t] = texts.at[at++];
+    return shared;
+}
+
+static void emit_shared(Emit *em, const Texts *shared)
+{
+    Out *o = em->o;
+    em->shares_texts = shared->n > 0;
+    if (shared->n == 0)
+        return;
+    out_puts(o,
+             "/* What several kernels have in common: @N in their texts is number N of these. */\n"
+             "static const char *const shared[] = {\n");
+    for (int i = 0; i < shared->n; i++) {
+        out_printf(o, "    /* @%d */\n", i);
+        emit_literal_lines(o, shared->at[i]);
+        out_puts(o, "    ,\n");
+    }
+    out_puts(o, "};\n\n");
+}
+
+static void emit_table(Emit *em, const Sources *sources)
 {
     Out *o = em->o;
     const Kernels *ks = &em->p->kernels;
-    if (ks->n == 0)
-        return;
-    Sources *sources = NEWN(em->cx->perm, Sources, ks->n);
-    em->kernel_hashes = NEWN(em->cx->perm, uint64_t, ks->n);
-    for (int i = 0; i < ks->n; i++) {
-        Arena *texts = arena_new();
-        sources[i] = sources_of(texts, ks->at[i]);
-        emit_sources(em, ks->at[i], &sources[i]);
-        em->kernel_hashes[i] = sources[i].hash;
-        em->kernels_hash = em->kernels_hash * HASH_FACTOR + sources[i].hash;
-        arena_free(texts);
-    }
     out_puts(o, "enum {\n");
     for (int i = 0; i < ks->n; i++)
         out_printf(o, "    %s,\n", kernel_enum(ks->at[i]));
@@ -171,6 +192,27 @@ void emit_kernels(Emit *em)
     for (int i = 0; i < ks->n; i++)
         emit_row(em, ks->at[i], &sources[i]);
     out_puts(o, "};\n\n");
+}
+
+void emit_kernels(Emit *em)
+{
+    const Kernels *ks = &em->p->kernels;
+    if (ks->n == 0)
+        return;
+    Arena *texts = arena_new();
+    Sources *sources = NEWN(texts, Sources, ks->n);
+    em->kernel_hashes = NEWN(em->cx->perm, uint64_t, ks->n);
+    for (int i = 0; i < ks->n; i++) {
+        sources[i] = sources_of(texts, ks->at[i]);
+        em->kernel_hashes[i] = sources[i].hash;
+        em->kernels_hash = em->kernels_hash * HASH_FACTOR + sources[i].hash;
+    }
+    Texts shared = share_texts(texts, sources, ks->n);
+    emit_shared(em, &shared);
+    for (int i = 0; i < ks->n; i++)
+        emit_sources(em, ks->at[i], &sources[i]);
+    emit_table(em, sources);
+    arena_free(texts);
 }
 
 /* --- For reading ---------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  *   emit.c        the whole C file
  *   emit_kernels.c  the kernels' texts and their table
+ *   emit_shared.c  what several texts of kernels have in common
  *   emit_narrow.c  when 32 bits are enough for their indices
  *   emit_names.c  names and literals that several of them mention
  *   boundary.c    types and entries as callers see them, as data
@@ -27,6 +28,7 @@ typedef struct {
     const Boundary *b;
     uint64_t *kernel_hashes; /* by id: of what each kernel does */
     uint64_t kernels_hash;   /* ... and of all of them */
+    bool shares_texts;       /* kernels' texts refer to the table `shared` */
 } Emit;
 
 /* --- emit_names.c ---------------------------------------------------------------------------- */
@@ -153,6 +155,12 @@ void emit_entry(Emit *em, const EntryPlan *ep);
 /* --- emit_kernels.c -------------------------------------------------------------------------- */
 
 void emit_kernels(Emit *em); /* their texts, and the table `kernels` */
+
+/* --- emit_shared.c --------------------------------------------------------------------------- */
+
+/* What several of the texts have in common, as texts; in their place a line "@N" in each, N the
+ * number of the text, indented as its lines are further. */
+Texts emit_share(Arena *a, Texts *texts);
 
 /* --- emit_narrow.c: a function for each kernel and target, an rt_narrow ---------------------- */
 

@@ -20,7 +20,7 @@ static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[R
     text[0] = k->definitions ? k->definitions : "";
     text[1] = rt_text_prelude_cl;
     text[2] = rt_text_scalar_h;
-    text[3] = rt_text_of(ctx, k->def);
+    text[3] = rt_text_of(ctx, k);
 }
 
 /* Where a program costs far more than its kernels; else most runs need a few kernels, and those are
@@ -32,7 +32,7 @@ static bool rt_builds_together(const rt_ctx *ctx)
 
 static bool rt_optimises(const rt_ctx *ctx, const rt_kernel *k)
 {
-    const char *text = rt_text_of(ctx, k->def);
+    const char *text = rt_text_of(ctx, k);
     return !text || strlen(text) <= ctx->target->most_optimised;
 }
 
@@ -284,10 +284,9 @@ static void rt_build_cached(rt_ctx *ctx, rt_kernel *k, const char *path, const c
  * ones of one kind have one text. */
 static bool rt_goes_with(const rt_ctx *ctx, const rt_kernel *k, const rt_kernel *other)
 {
-    return other == k ||
-           (other->wide == k->wide && !other->program && rt_text_of(ctx, other->def) &&
-            !other->build_error && rt_optimises(ctx, other) == rt_optimises(ctx, k) &&
-            rt_defines_alike(other->def->defines, k->def->defines));
+    return other == k || (other->wide == k->wide && !other->program && rt_text_of(ctx, other) &&
+                          !other->build_error && rt_optimises(ctx, other) == rt_optimises(ctx, k) &&
+                          rt_defines_alike(other->def->defines, k->def->defines));
 }
 
 /* Builds the program of k and all that go with it. If that fails, none has a program: each is then
@@ -302,7 +301,7 @@ static void rt_build_together(rt_ctx *ctx, rt_kernel *k, const char *options)
     rt_sources(ctx, k, own);
     memcpy(text, own, RT_N_COMMON * sizeof *text);
     for (int i = 0; i < 2 * ctx->n_kernels; i++) {
-        const char *more = rt_text_of(ctx, ctx->kernels[i].def);
+        const char *more = rt_text_of(ctx, &ctx->kernels[i]);
         if (rt_goes_with(ctx, k, &ctx->kernels[i]) && more != text[n - 1])
             text[n++] = more;
     }
@@ -420,8 +419,7 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
         double start = rt_seconds();
         bool cached = false, mine = rt_turn_give(ctx);
         ctx->limit.held++;
-        int rc =
-            rt_text_of(ctx, k->def) ? rt_build_any(ctx, k, &cached) : rt_build_function(ctx, k);
+        int rc = rt_text_of(ctx, k) ? rt_build_any(ctx, k, &cached) : rt_build_function(ctx, k);
         ctx->build_seconds += rt_seconds() - start;
         rt_timeline_host(ctx, RT_TRACK_BUILD, k->def->name, k->def->prov, start);
         ctx->limit.held--;
@@ -442,6 +440,13 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
     return k->too_large ? RT_REFUSED : RT_ERR;
 }
 
+static void rt_dump_text(const rt_program *prog, FILE *f, const char *text)
+{
+    char *whole = rt_text_whole(prog->shared, text);
+    fprintf(f, "%s\n", whole);
+    free(whole);
+}
+
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
 {
     fprintf(f, RT_DUMP_HEAD " those of CPUs with -DMF_CPU. */\n%s\n%s\n", rt_text_prelude_cl,
@@ -449,10 +454,13 @@ RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
     for (int i = 0; i < prog->n_kernels; i++) {
         const rt_kernel_def *k = &prog->kernels[i];
         const char *gpu = k->source[RT_GPU], *cpu = k->source[RT_CPU];
-        fprintf(f, "/* Kernel %s */\n", k->name);
-        if (gpu == cpu)
-            fprintf(f, "%s\n", gpu);
-        else
-            fprintf(f, "#ifdef MF_CPU\n%s\n#else\n%s\n#endif\n", cpu, gpu);
+        bool differ = gpu != cpu;
+        fprintf(f, "/* Kernel %s */\n%s", k->name, differ ? "#ifdef MF_CPU\n" : "");
+        rt_dump_text(prog, f, cpu);
+        if (!differ)
+            continue;
+        fputs("#else\n", f);
+        rt_dump_text(prog, f, gpu);
+        fputs("#endif\n", f);
     }
 }

@@ -28,6 +28,8 @@ static void rt_ctx_add_kernels(rt_ctx *ctx)
     size_t bytes = 2 * (size_t)ctx->n_kernels * sizeof *ctx->kernels;
     ctx->kernels = rt_grow(NULL, bytes);
     memset(ctx->kernels, 0, bytes);
+    ctx->texts = rt_grow(NULL, (size_t)n * sizeof *ctx->texts);
+    memset(ctx->texts, 0, (size_t)n * sizeof *ctx->texts);
     for (int i = 0; i < 2 * ctx->n_kernels; i++) {
         rt_kernel *k = &ctx->kernels[i];
         k->id = i % ctx->n_kernels;
@@ -76,6 +78,9 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
     rt_free_all_blocks(ctx);
     for (int i = 0; i < 2 * ctx->n_kernels; i++)
         rt_kernel_free(ctx, &ctx->kernels[i]);
+    for (int i = 0; ctx->texts && i < ctx->prog->n_kernels; i++)
+        free(ctx->texts[i]);
+    free(ctx->texts);
     rt_steps_free(ctx);
     rt_timeline_free(ctx);
     if (ctx->failure)

@@ -69,10 +69,11 @@ typedef struct {
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
  * `source`, for each target, is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in
- * front of it. It defines one kernel called `name`. Where it is NULL, the kernel is a `function`.
- * If it records failures, or asks whether there were any, its first two parameters are the block of
- * failures and the number of the launch, which rt_launch sets; the arguments given to rt_launch
- * follow. */
+ * front of it, and lines of the program's shared texts where it says "@N", on a line of its own
+ * (rt_text_whole). It defines one kernel called `name`. Where it is NULL, the kernel is a
+ * `function`. If it records failures, or asks whether there were any, its first two parameters are
+ * the block of failures and the number of the launch, which rt_launch sets; the arguments given to
+ * rt_launch follow. */
 typedef struct {
     const char *name; /* of the kernel in it */
     const char *source[RT_N_TARGETS];
@@ -205,6 +206,7 @@ typedef struct {
     const rt_entry_def *entries;
     bool server;           /* compiled with --server: speaks the protocol without being asked to */
     uint64_t kernels_hash; /* of what the kernels do, wherever in whichever file they are written */
+    const char *const *shared; /* what their texts have in common, by number; NULL: nothing */
 } rt_program;
 
 /* ------------------------------------------------------------------------------------------------

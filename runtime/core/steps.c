@@ -66,7 +66,7 @@ static void rt_phase_text(const rt_ctx *ctx, FILE *f, int kernel)
         fprintf(f, "#define %s %s\n", d->name, d->value);
     if (builtin) /* one text for many: of each element and rank */
         fprintf(f, "#define %s %s_%d\n", def->name, def->name, kernel);
-    fprintf(f, "%s\n", rt_text_of(ctx, def));
+    fprintf(f, "%s\n", rt_text_of(ctx, &ctx->kernels[kernel]));
     if (builtin)
         fprintf(f, "#undef %s\n", def->name);
     for (const rt_define *d = def->defines; d && d->name; d++)
@@ -702,5 +702,5 @@ RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int64
     bool odd = ctx->device.parts_meet && !rt_step_is_part(ctx, size) &&
                rt_step_is_fixed(k->def, n_args, args);
     return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !has_local && !spills &&
-           !odd && rt_text_of(ctx, k->def) && ctx->launch < INT_MAX / 2;
+           !odd && rt_text_of(ctx, k) && ctx->launch < INT_MAX / 2;
 }

@@ -45,9 +45,63 @@ RT_API const rt_target *rt_target_of(const rt_dev_info *d)
     return named ? named : &rt_targets[d->rank.cpu ? RT_CPU : RT_GPU];
 }
 
-RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel_def *k)
+/* --- Texts --- */
+
+typedef struct {
+    char *at;
+    size_t n, cap;
+} rt_grown;
+
+static void rt_grown_add(rt_grown *t, const char *s, size_t n)
 {
-    return k->source[ctx->target->code];
+    if (t->cap - t->n < n) {
+        t->cap = 2 * (t->n + n);
+        t->at = rt_grow(t->at, t->cap);
+    }
+    memcpy(t->at + t->n, s, n);
+    t->n += n;
+}
+
+static size_t rt_line_length(const char *s)
+{
+    size_t n = strcspn(s, "\n");
+    return n + (s[n] == '\n');
+}
+
+/* The lines of a text, with so much in front of each. */
+static void rt_grown_add_lines(rt_grown *t, const char *s, const char *indent, size_t n_indent)
+{
+    for (size_t n; *s; s += n) {
+        n = rt_line_length(s);
+        rt_grown_add(t, indent, *s == '\n' ? 0 : n_indent);
+        rt_grown_add(t, s, n);
+    }
+}
+
+RT_API char *rt_text_whole(const char *const *shared, const char *text)
+{
+    rt_grown t = {0};
+    for (size_t n; *text; text += n) {
+        size_t indent = strspn(text, " ");
+        n = rt_line_length(text);
+        if (text[indent] == '@')
+            rt_grown_add_lines(&t, shared[strtoul(text + indent + 1, NULL, 10)], text, indent);
+        else
+            rt_grown_add(&t, text, n);
+    }
+    rt_grown_add(&t, "", 1);
+    return t.at;
+}
+
+RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel *k)
+{
+    const char *text = k->def->source[ctx->target->code];
+    bool own = k->id >= 0 && k->id < ctx->prog->n_kernels;
+    if (!text || !own || !ctx->prog->shared)
+        return text;
+    if (!ctx->texts[k->id])
+        ctx->texts[k->id] = rt_text_whole(ctx->prog->shared, text);
+    return ctx->texts[k->id];
 }
 
 /* --- Facts and sizes --- */

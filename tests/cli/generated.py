@@ -281,6 +281,24 @@ def kernels_of_a_program(box):
                  "-fsyntax-only", *options, "k.cl"], 0)
 
 
+def without_comments(text):
+    return "".join(line for line in text.splitlines(True) if not line.startswith("/*"))
+
+
+@case(True)
+def lines_of_several_kernels(box):
+    """What kernels have in common stands once in a program, which has the same kernels as `--emit=opencl` all the same."""
+    box.use("mapscan")
+    if not re.search(r'^    " *@0\\n"$', box.minifut("compile --emit=c mapscan.sf", 0)[0], re.M):
+        raise Failed("no lines in common")
+    box.run(["./mapscan", "--dump-opencl", "k.cl"], 0, leaves=["k.cl"])
+    whole = without_comments((box.path / "k.cl").read_text())
+    kernels = re.findall(r"^__kernel (?:.|\n)*?^}$", box.minifut("compile --emit=opencl mapscan.sf", 0)[0], re.M)
+    lost = [k for k in kernels if without_comments(k) not in whole]
+    if not kernels or lost:
+        raise Failed(f"{len(lost)} of {len(kernels)} kernels are others: {lost[:1]}")
+
+
 def both_widths(box, program, stdin, out, shape, params):
     """Indices of 64 bits give what those of 32 do, and are taken only if asked for here: sizes are small."""
     for bits in (32, 64):
