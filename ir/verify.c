@@ -153,16 +153,17 @@ static bool type_is(const Check *c, Type t, Type want, const Inst *in)
     return true;
 }
 
-static void want_type_in(Check *c, Type t, Type want, const Inst *in, const char *what,
-                         const char *name)
+static void want_type_in(Check *c, Atom a, Type want, const Inst *in, const char *what)
 {
+    Type t = atom_type(a);
     if (!type_is(c, t, want, in))
-        wrong(c, "%s %s has type %s instead of %s", what, name, type_text(t), type_text(want));
+        wrong(c, "%s %s has type %s instead of %s", what, atom_text(a), type_text(t),
+              type_text(want));
 }
 
 static void want_type(Check *c, Atom a, Type want, const char *what)
 {
-    want_type_in(c, atom_type(a), want, NULL, what, atom_text(a));
+    want_type_in(c, a, want, NULL, what);
 }
 
 static void want_array(Check *c, Atom a)
@@ -296,7 +297,7 @@ static void want_params_types(Check *c, const Atoms *as, const Vars *params, con
     want_count(c, as->n, params->n, what);
     Inst in = {params, as};
     for (int i = 0; i < as->n; i++)
-        want_type_in(c, atom_type(as->at[i]), params->at[i]->type, &in, what, atom_text(as->at[i]));
+        want_type_in(c, as->at[i], params->at[i]->type, &in, what);
 }
 
 static void check_loop(Check *c, const Exp *e)
@@ -583,7 +584,7 @@ static void check_pattern(Check *c, const Stm *s)
     bind_all(c, &s->pat);
     Atoms self = e->kind == E_LOOP ? atoms_of_vars(c->cx, &s->pat) : (Atoms){0};
     for (int k = 0; k < ts.n; k++) {
-        const Var *v = s->pat.at[k];
+        Var *v = s->pat.at[k];
         Inst in = {&e->loop.params, &self};
         if (e->kind == E_IF) {
             const Atoms *x = &e->branch.then_->res, *y = &e->branch.else_->res;
@@ -592,8 +593,7 @@ static void check_pattern(Check *c, const Stm *s)
                       type_text(v->type), type_text(atom_type(x->at[k])),
                       type_text(atom_type(y->at[k])));
         } else {
-            want_type_in(c, v->type, ts.at[k], e->kind == E_LOOP ? &in : NULL, "variable",
-                         var_text(v));
+            want_type_in(c, atom_var(v), ts.at[k], e->kind == E_LOOP ? &in : NULL, "variable");
         }
     }
     if (e->kind == E_ATOM && e->atom.var != s->pat.at[0])
