@@ -566,25 +566,34 @@ static void walk_soac(Alias *al, const Exp *e)
     consume_dests(al, &e->soac.dests);
 }
 
+/* The free variables of a body that are bound less deep. */
+static Vars vars_from_outside(const Alias *al, const Body *b, int depth)
+{
+    Vars frees = free_vars_body(al->cx, b), outer = {0};
+    for (int i = 0; i < frees.n; i++)
+        if (level_of(al, frees.at[i]) < depth)
+            vec_push(al->cx->perm, &outer, frees.at[i]);
+    return outer;
+}
+
 static void walk_seg(Alias *al, const Exp *e)
 {
     const Nest *nest = &e->seg.nest;
-    al->depth++;
+    Vars outer = {0};
+    int depth = ++al->depth;
     for (int d = 0; d < nest->n; d++)
         for (int j = 0; j < nest->at[d].xs.n; j++)
             set_fresh(al, nest->at[d].xs.at[j]);
     walk_body(al, e->seg.body);
-    Vars frees = free_vars_body(al->cx, e->seg.body);
-    Vars outer = {0};
-    for (int i = 0; i < frees.n; i++)
-        if (level_of(al, frees.at[i]) < al->depth)
-            vec_push(al->cx->perm, &outer, frees.at[i]);
     for (int d = nest->n - 1; d >= 0; d--) {
         const NestDim *nd = &nest->at[d];
         /* An array of an inner dimension may be an x of an outer one: same depth. */
         al->depth -= d == 0;
-        for (int j = 0; j < nd->xs.n; j++)
+        for (int j = 0; j < nd->xs.n; j++) {
+            if (is_marked(al, DEAD, nd->xs.at[j]) && !outer.at)
+                outer = vars_from_outside(al, e->seg.body, depth);
             consume_rows(al, nd->xs.at[j], &nd->arrs.at[j], &outer);
+        }
         check_distinct(al, &nd->xs, &nd->arrs);
     }
     if (e->seg.op)
