@@ -2,11 +2,10 @@
  * targets, have much the same body; what of it is equal line for line, however far indented, is a
  * text of its own, and a line "@N" where it stood, N its number:
  *
- *     for (...) {          for (...) {                                   0: const f32 a = x * x;
- *         const f32 a ...      if (c) {             for (...) {             const f32 b = a - y;
- *         const f32 b ...          const f32 a ...      @0                  ...
- *         ...                      const f32 b ...  }
- *     }                            ...
+ *     for (...) {              if (c) {                  0: const f32 a = x * x;
+ *         const f32 a = x * x;     for (...) {               const f32 b = a - y;
+ *         const f32 b = a - y;         const f32 a = ...     ...
+ *         ...                          ...               and "        @0", "            @0"
  *
  * Each run of lines is looked for among those before it, as compressors do: places where FEWEST
  * lines are equal are found by a hash of these, and the longest run from one of them is taken. Runs
