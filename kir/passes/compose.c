@@ -64,6 +64,8 @@ static int chars_of(const KExp *x)
     case KE_PART:
     case KE_VECTOR:
     case KE_HOST:
+    case KE_SIZE:
+    case KE_CEILDIV:
     case N_KEXPS: break;
     }
     return n + OF_REST;
