@@ -1,17 +1,17 @@
-/* Values that one statement wants are part of its expression, as people write it; what is only
- * chosen between two values is an expression, too.
+/* Values that one statement wants are part of its expression, as people write it.
  *
  *     let t: u64 = x                               let y: u64 = t * 48271 % n
- *     let s: u64 = t * 48271                 =>    let v: f32 = if y < m then a else b
+ *     let s: u64 = t * 48271                 =>    if y < m { .. }
  *     let y: u64 = s % n
- *     var v: f32
- *     if y < m { set v = a } else { set v = b }
+ *     let c: bool = y < m
+ *     if c { .. }
  *
- * A third to a half of the statements of a kernel go: for those who read it and for compilers,
- * which it means nothing else to. Hence what they may do differently stays: products of floats keep
- * their names in sums (one expression may be contracted), and so do indices that are a position
- * (printed unsigned). Names stay as well where the line would be long, or the value is wanted far
- * below or in an inner block, where it might be computed more often.
+ * A third of the statements of a kernel go: for those who read it and for compilers, which it means
+ * nothing else to. Hence what they may do differently stays: products of floats keep their names in
+ * sums (one expression may be contracted), so do indices that are a position (printed unsigned),
+ * and what C would compute only where it is needed. Names stay as well where the line would be
+ * long, or the value is wanted far below or in an inner block, where it might be computed more
+ * often.
  *
  * Before: a kernel on a target; last, since the others look for values by name. After: well-formed.
  */
@@ -159,13 +159,22 @@ static const KExp *take(Taking *t, const KExp *x, const KExp *around)
     return w->x;
 }
 
+/* Would C compute operand i only where it is needed? What stands there makes branches, where names
+ * that are computed before make none: a maximum with its position took 1.3 times as long (H100). */
+static bool is_lazy(const KExp *x, int i)
+{
+    bool chooses =
+        x->kind == KE_SELECT || (x->kind == KE_PRIM && (x->op == OP_LAND || x->op == OP_LOR));
+    return chooses && i > 0;
+}
+
 static const KExp *compose_exp(Taking *t, const KExp *x, const KExp *around)
 {
     if (x->n == 0)
         return take(t, x, around);
     const KExp **to = NULL;
     for (int i = 0; i < x->n; i++) {
-        const KExp *y = compose_exp(t, x->x[i], x);
+        const KExp *y = is_lazy(x, i) ? x->x[i] : compose_exp(t, x->x[i], x);
         if (y != x->x[i] && !to)
             to = arena_memdup(t->c->arena, x->x, sizeof *to * (size_t)x->n);
         if (to)
@@ -173,9 +182,9 @@ static const KExp *compose_exp(Taking *t, const KExp *x, const KExp *around)
     }
     if (!to)
         return x;
-    KExp *own = arena_memdup(t->c->arena, x, sizeof *x);
-    own->x = to;
-    return own;
+    KExp own = *x;
+    own.x = to;
+    return kx_node(t->c->arena, own);
 }
 
 /* Do operands of the statement stand in its text once, and are they computed where it stands? */
@@ -200,37 +209,6 @@ static void take_in(Compose *c, KBlock *block, KStm *s)
         block->n--;
 }
 
-/* x if `cond`, else y */
-static const KExp *chosen(Arena *a, const KExp *cond, const KExp *x, const KExp *y)
-{
-    if (x->type.elem == T_BOOL && kx_is_int(y, 0))
-        return kx_and(a, cond, x);
-    if (x->type.elem == T_BOOL && kx_is_int(x, 1))
-        return kx_or(a, cond, y);
-    return kx_select(a, cond, x, y);
-}
-
-/* What the only statement of a block gives v; NULL: it does something else. */
-static const KExp *given_in(const KBlock *b, const KVar *v)
-{
-    return b->n == 1 && b->at[0]->kind == KST_SET && b->at[0]->var == v ? b->at[0]->x[0] : NULL;
-}
-
-/* The statement that an IF is which chooses what the VAR before it is; NULL: it does more. */
-static KStm *choice(Compose *c, const KBlock *before, const KStm *s)
-{
-    KStm *var = s->kind == KST_IF && before->n > 0 ? vec_last(before) : NULL;
-    if (!var || var->kind != KST_VAR || var->x[0] || kinfo_get(c->info, var->var).sets != 2)
-        return NULL;
-    const KExp *x = given_in(&s->body[0], var->var), *y = given_in(&s->body[1], var->var);
-    if (!x || !y || chars_of(s->x[0]) + chars_of(x) + chars_of(y) > MOST_CHARS)
-        return NULL;
-    var->kind = KST_LET;
-    var->var->mutable_ = false;
-    var->x[0] = chosen(c->arena, s->x[0], x, y);
-    return var;
-}
-
 static void compact(KBlock *b)
 {
     int n = 0;
@@ -250,11 +228,6 @@ static void compose_block(Arena *a, const KInfo *info, KBlock *block)
         for (int k = 0; k < 2; k++)
             compose_block(a, info, &s->body[k]);
         take_in(&c, block, s);
-        KStm *made = choice(&c, block, s);
-        if (made) {
-            block->n--;
-            s = made;
-        }
         pass(&c, s);
         vec_push(a, block, s);
         wait_for(&c, s, block->n - 1);
