@@ -169,7 +169,9 @@ def tune_json(minifut, folder):
     must([t["parent"] for t in j["thresholds"]] == [None] + names[:-1], "parents")
     must(not any(t["when"] for t in j["thresholds"][1:]), "the outcomes of parents")
     written = dict(re.findall(r"^(\S+)=(\d+)$", (folder / "matmul.sf.tuning").read_text(), re.M))
-    must([s["name"][5:] for s in j["sizes"]] == ["group_size", "num_groups", "item_elems", "tile_groups"], f"sizes {j['sizes']}")
+    kinds = ["group_size", "num_groups", "item_elems", "tile_groups"]
+    must([s["name"][5:] for s in j["sizes"]][:4] == kinds and len(j["sizes"]) > 8, f"sizes {j['sizes']}")
+    must(all(s["name"].startswith("main.choice_") and s["default"] == 100 for s in j["sizes"][4:]), f"choices {j['sizes']}")
     must(all(s["default"] > 0 and (s["tried"] > 0 or s["chosen"] is None) for s in j["sizes"]), f"sizes {j['sizes']}")
     must(written == {t["name"]: str(t["chosen"]) for t in j["thresholds"] + j["sizes"] if t["chosen"] is not None}, "the tuning file")
     for t in j["thresholds"]:
