@@ -143,8 +143,9 @@ void profile_shares(Arena *a, const Profiling *all, Profiled *p)
         qsort(share->kernels.at, (size_t)share->kernels.n, sizeof *share->kernels.at,
               longest_kernel);
     }
-    p->whole = fmax(p->profiled, p->kernels + p->transfers);
-    p->host = p->whole - p->kernels - p->transfers;
+    double busy = p->kernels + p->transfers;
+    p->whole = fmax(p->profiled, busy);
+    p->host = p->whole - busy; /* by that very sum: 0 is then 0, and not a rounded -0.0 */
     vec_push(
         a, &p->shares,
         ((Share){.kind = SHARE_HOST, .text = "the host, between kernels", .seconds = p->host}));
