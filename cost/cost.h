@@ -18,11 +18,11 @@
  * move the bar (rt_takes). Several conditions: the least percentage. */
 
 /* What there is of what it takes: 250 for five where two are needed. */
-const Sx *cost_percent(Ctx *cx, const Sx *have, const Sx *need);
+const KExp *cost_percent(Ctx *cx, const KExp *have, const KExp *need);
 /* No more than so many: 50 for ten where five are bearable. */
-const Sx *cost_percent_most(Ctx *cx, const Sx *most, const Sx *n);
-const Sx *cost_both(Ctx *cx, const Sx *percent, const Sx *and);
+const KExp *cost_percent_most(Ctx *cx, const KExp *most, const KExp *n);
+const KExp *cost_both(Ctx *cx, const KExp *percent, const KExp *and);
 /* It pays on all inputs: there is nothing to tune. */
-const Sx *cost_always(Ctx *cx);
+const KExp *cost_always(Ctx *cx);
 
 #endif

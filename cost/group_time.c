@@ -75,7 +75,7 @@ GroupTime group_time_add(Ctx *cx, GroupTime a, GroupTime b)
     return (GroupTime){sx_add(cx, a.wait, b.wait), sx_add(cx, a.busy, b.busy)};
 }
 
-GroupTime group_time_times(Ctx *cx, const Sx *n, GroupTime a)
+GroupTime group_time_times(Ctx *cx, const KExp *n, GroupTime a)
 {
     return (GroupTime){sx_mul(cx, n, a.wait), sx_mul(cx, n, a.busy)};
 }
@@ -87,7 +87,7 @@ void group_work_add(Ctx *cx, GroupWork *w, GroupNest n)
 {
     for (int i = 0; i < w->nests.n; i++) {
         GroupNest *m = &w->nests.at[i];
-        if (!sx_eq(m->width, n.width) || !sx_eq(m->turns, n.turns))
+        if (!kx_same(m->width, n.width) || !kx_same(m->turns, n.turns))
             continue;
         m->elem = group_time_add(cx, m->elem, n.elem);
         m->step = group_time_add(cx, m->step, n.step);
@@ -118,9 +118,9 @@ static GroupTime turn_time(Ctx *cx, const GroupNest *n, int k)
     int doublings = 0, least = k < GROUP_WARP ? k : GROUP_WARP;
     for (int d = group_size_number(k); d > 1; d /= 2)
         doublings++;
-    const Sx *size = sx_const(cx, group_size_number(k));
-    const Sx *part = sx_const(cx, group_size_number(least));
-    const Sx *turns = sx_mul(cx, sx_const(cx, 1 << least), sx_op(cx, SX_CEILDIV, n->width, part));
+    const KExp *size = sx_const(cx, group_size_number(k));
+    const KExp *part = sx_const(cx, group_size_number(least));
+    const KExp *turns = sx_mul(cx, sx_const(cx, 1 << least), sx_op(cx, SX_CEILDIV, n->width, part));
     GroupTime t = {sx_mul(cx, sx_op(cx, SX_CEILDIV, n->width, size), n->elem.wait),
                    sx_mul(cx, turns, n->elem.busy)};
     GroupTime step = {n->step.wait, sx_mul(cx, sx_const(cx, 1 << k), n->step.busy)};
@@ -132,36 +132,36 @@ static GroupTime turn_time(Ctx *cx, const GroupNest *n, int k)
 
 /* How many groups a compute unit holds at once, at least one; where they are several in one,
  * elements. */
-static const Sx *resident(Ctx *cx, const GroupWork *w, int k)
+static const KExp *resident(Ctx *cx, const GroupWork *w, int k)
 {
-    const Sx *one = sx_const(cx, 1), *size = sx_const(cx, group_size_number(k));
-    const Sx *bytes = sx_op(cx, SX_MAX, one, sx_with(cx, w->local, w->size, size));
-    const Sx *room = sx_mul(cx, sx_size(cx, SIZE_LOCAL_MEMORY), sx_const(cx, UNIT_LOCALS));
+    const KExp *one = sx_const(cx, 1), *size = sx_const(cx, group_size_number(k));
+    const KExp *bytes = sx_op(cx, SX_MAX, one, sx_with(cx, w->local, w->size, size));
+    const KExp *room = sx_mul(cx, sx_size(cx, SIZE_LOCAL_MEMORY), sx_const(cx, UNIT_LOCALS));
     int by_items = UNIT_ITEMS / group_size_number(k);
     bool many = w->several || by_items < UNIT_GROUPS;
-    const Sx *most = sx_const(cx, many ? by_items : UNIT_GROUPS);
+    const KExp *most = sx_const(cx, many ? by_items : UNIT_GROUPS);
     return sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, most, sx_op(cx, SX_DIV, room, bytes)));
 }
 
 /* Groups that are there at the same time wait at the same time. */
-const Sx *group_all_time(Ctx *cx, const GroupWork *w, int k)
+const KExp *group_all_time(Ctx *cx, const GroupWork *w, int k)
 {
     GroupTime t = group_time_zero(cx);
     for (int i = 0; i < w->nests.n; i++)
         t = group_time_add(
             cx, t, group_time_times(cx, w->nests.at[i].turns, turn_time(cx, &w->nests.at[i], k)));
-    const Sx *there = sx_op(cx, SX_MIN, w->groups, resident(cx, w, k));
-    const Sx *alone = sx_op(cx, SX_DIV, sx_mul(cx, w->groups, t.wait), there);
-    const Sx *busy =
+    const KExp *there = sx_op(cx, SX_MIN, w->groups, resident(cx, w, k));
+    const KExp *alone = sx_op(cx, SX_DIV, sx_mul(cx, w->groups, t.wait), there);
+    const KExp *busy =
         sx_op(cx, SX_DIV, sx_mul(cx, w->groups, t.busy), sx_const(cx, PART * UNIT_WARPS));
     return sx_add(cx, alone, busy);
 }
 
-const Sx *group_best_size(Ctx *cx, const Sx *const *times, int first)
+const KExp *group_best_size(Ctx *cx, const KExp *const *times, int first)
 {
-    const Sx *best = sx_const(cx, group_size_number(first)), *least = times[first];
+    const KExp *best = sx_const(cx, group_size_number(first)), *least = times[first];
     for (int k = first + 1; k < GROUP_SIZES; k++) {
-        const Sx *spared = sx_sub(cx, least, sx_op(cx, SX_MIN, least, times[k]));
+        const KExp *spared = sx_sub(cx, least, sx_op(cx, SX_MIN, least, times[k]));
         best = sx_select(cx, spared, sx_const(cx, group_size_number(k)), best);
         least = sx_op(cx, SX_MIN, least, times[k]);
     }

@@ -9,24 +9,24 @@
 /* The time of a piece of code of one work-item: until it is done, where nothing else is to be done
  * meanwhile, and in which the compute unit does nothing else for the work-item's warp. */
 typedef struct {
-    const Sx *wait, *busy;
+    const KExp *wait, *busy;
 } GroupTime;
 
 /* Constructs of level 0 that are equally wide and run equally often. */
 typedef struct {
-    const Sx *width, *turns; /* elements; how often each is run */
-    GroupTime elem;          /* an element of each of them */
-    int meets;               /* barriers of a turn */
+    const KExp *width, *turns; /* elements; how often each is run */
+    GroupTime elem;            /* an element of each of them */
+    int meets;                 /* barriers of a turn */
     GroupTime step; /* reductions and scans: a step over the work-items of each of them ... */
     int steps;      /* ... and how many of them there are */
 } GroupNest;
 
 typedef struct {
     VEC(GroupNest) nests;
-    const Sx *groups; /* that each compute unit gets, at least 1 */
-    const Sx *local;  /* bytes of local memory of a group ... */
-    const Var *size;  /* ... in terms of its size */
-    bool several;     /* can a group work on several elements at a time? Then all this is of one */
+    const KExp *groups; /* that each compute unit gets, at least 1 */
+    const KExp *local;  /* bytes of local memory of a group ... */
+    const Var *size;    /* ... in terms of its size */
+    bool several; /* can a group work on several elements at a time? Then all this is of one */
 } GroupWork;
 
 /* What takes how long. */
@@ -36,7 +36,7 @@ GroupTime group_time_prim(Ctx *cx, const Exp *e);
 GroupTime group_time_read(Ctx *cx, bool local);    /* an element of an array */
 GroupTime group_time_checked(Ctx *cx, bool local); /* ... whose index is checked */
 GroupTime group_time_add(Ctx *cx, GroupTime a, GroupTime b);
-GroupTime group_time_times(Ctx *cx, const Sx *n, GroupTime a);
+GroupTime group_time_times(Ctx *cx, const KExp *n, GroupTime a);
 void group_work_add(Ctx *cx, GroupWork *w, GroupNest n);
 
 /* Sizes to choose from: number k = 0 .. GROUP_SIZES-1, each twice the one before; GROUP_WARP is a
@@ -44,8 +44,8 @@ void group_work_add(Ctx *cx, GroupWork *w, GroupNest n);
 enum { GROUP_WARP = 2, GROUP_SIZES = 8 };
 int group_size_number(int k);
 /* The time of all groups of that size. */
-const Sx *group_all_time(Ctx *cx, const GroupWork *w, int k);
+const KExp *group_all_time(Ctx *cx, const GroupWork *w, int k);
 /* The size that takes the least of these times, from number `first` on. */
-const Sx *group_best_size(Ctx *cx, const Sx *const *times, int first);
+const KExp *group_best_size(Ctx *cx, const KExp *const *times, int first);
 
 #endif

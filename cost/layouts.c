@@ -19,9 +19,9 @@ bool cost_together(int64_t bytes)
     return bytes <= TRANSACTION;
 }
 
-const Sx *cost_copy_pays(Ctx *cx, const Sx *stride, const Sx *n, int bytes)
+const KExp *cost_copy_pays(Ctx *cx, const KExp *stride, const KExp *n, int bytes)
 {
-    const Sx *apart = sx_op(cx, SX_DIV, stride, sx_const(cx, TRANSACTION / bytes));
-    const Sx *large = sx_op(cx, SX_DIV, n, sx_const(cx, CACHED / bytes));
+    const KExp *apart = sx_op(cx, SX_DIV, stride, sx_const(cx, TRANSACTION / bytes));
+    const KExp *large = sx_op(cx, SX_DIV, n, sx_const(cx, CACHED / bytes));
     return sx_mul(cx, sx_size(cx, SIZE_COALESCES), sx_op(cx, SX_MIN, apart, large));
 }

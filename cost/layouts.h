@@ -30,6 +30,6 @@ int cost_access(WantKind kind, bool right, int once);
 bool cost_together(int64_t bytes);
 /* Positive if a copy in another layout pays before the array is read by work-items whose elements
  * lie `stride` elements apart: n elements of so many bytes in all, on devices that coalesce. */
-const Sx *cost_copy_pays(Ctx *cx, const Sx *stride, const Sx *n, int bytes);
+const KExp *cost_copy_pays(Ctx *cx, const KExp *stride, const KExp *n, int bytes);
 
 #endif

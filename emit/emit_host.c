@@ -87,7 +87,7 @@ void emit_wrapped(Out *o, const Texts *ts, size_t first, int indent)
     }
 }
 
-static const char *size_c(Fn *f, const Sx *a)
+static const char *size_c(Fn *f, const KExp *a)
 {
     return size_named_c(f->sizes, a);
 }
@@ -126,7 +126,7 @@ static const char *count_c(Fn *f, const Atoms *dims)
     return size_c(f, sx_product(f->em->cx, dims->at, dims->n));
 }
 
-static const char *byte_offset(Fn *f, const Sx *elems, PrimType t)
+static const char *byte_offset(Fn *f, const KExp *elems, PrimType t)
 {
     return size_c(f, sx_mul(f->em->cx, elems, sx_const(f->em->cx, prim_type_bytes[t])));
 }
@@ -295,8 +295,8 @@ static void emit_shape(Fn *f, const HostOp *op)
     Ctx *cx = f->em->cx;
     Texts local = {0}, global = {0};
     for (int d = 0; d < op->n_launch_dims; d++) {
-        const Sx *groups = size_named(f->sizes, op->groups[d]);
-        const Sx *size = size_named(f->sizes, op->local[d]);
+        const KExp *groups = size_named(f->sizes, op->groups[d]);
+        const KExp *size = size_named(f->sizes, op->local[d]);
         vec_push(cx->scratch, &global, sx_exact_c(sx_mul(cx, groups, size)));
         vec_push(cx->scratch, &local, sx_exact_c(size));
     }
@@ -362,7 +362,7 @@ static void emit_sx(Fn *f, const HostOp *op)
         size_names_is(f->sizes, op->sx, op->var);
 }
 
-static const char *positive_c(Fn *f, const Sx *x)
+static const char *positive_c(Fn *f, const KExp *x)
 {
     if (x->kind == KE_CONST)
         return x->c.i > 0 ? "true" : "false";

@@ -114,12 +114,13 @@ void size_names_enter(SizeNames *sn, const CodeBlock *b);
 void size_names_leave(SizeNames *sn);
 /* Before an operation: writes declarations of the names that its sizes want. */
 void size_names_for(SizeNames *sn, Out *o, const HostOp *op);
-void size_names_is(SizeNames *sn, const Sx *size, const Var *v); /* v has that value from here on */
+void size_names_is(SizeNames *sn, const KExp *size,
+                   const Var *v); /* v has that value from here on */
 void size_names_set(SizeNames *sn,
                     const Var *v); /* v gets another value: names made of it are old */
 /* The size with its parts by their names. */
-const Sx *size_named(SizeNames *sn, const Sx *size);
-const char *size_named_c(SizeNames *sn, const Sx *size);
+const KExp *size_named(SizeNames *sn, const KExp *size);
+const char *size_named_c(SizeNames *sn, const KExp *size);
 
 /* --- emit_host.c: operations as text --------------------------------------------------------- */
 

@@ -17,7 +17,7 @@ enum {
 };
 
 typedef struct {
-    const Sx *sx;
+    const KExp *sx;
     int of[3];       /* nodes: its operands */
     const Var *name; /* that holds it; NULL: none */
 } Node;
@@ -31,7 +31,7 @@ typedef struct {
 struct SizeNames {
     Ctx *cx;
     VEC(Node) nodes;
-    PtrMap *ids;    /* Sx -> node + 1 */
+    PtrMap *ids;    /* KExp -> node + 1 */
     VEC(int) named; /* nodes, in the order in which they got names */
     VEC(Frame) frames;
 };
@@ -47,7 +47,7 @@ SizeNames *size_names_new(Ctx *cx)
 /* --- Nodes ---------------------------------------------------------------------------------- */
 
 /* The node of a size; -1 of none. */
-static int node_of(SizeNames *sn, const Sx *sx)
+static int node_of(SizeNames *sn, const KExp *sx)
 {
     if (!sx)
         return -1;
@@ -72,7 +72,7 @@ static bool mentions(const SizeNames *sn, int id, const Var *v)
 }
 
 /* Surely more than 0? */
-static bool positive(const Sx *a)
+static bool positive(const KExp *a)
 {
     switch (sx_kind(a)) {
     case SX_CONST: return a->c.i > 0;
@@ -88,7 +88,7 @@ static bool positive(const Sx *a)
 }
 
 /* Does it have a value whatever its variables are? */
-static bool is_total(const Sx *a)
+static bool is_total(const KExp *a)
 {
     SxKind k = sx_kind(a);
     bool divides = k == SX_DIV || k == SX_CEILDIV || k == SX_MOD;
@@ -101,13 +101,13 @@ static bool is_total(const Sx *a)
 /* --- The sizes of an operation -------------------------------------------------------------- */
 
 typedef struct {
-    const Sx *sx;
+    const KExp *sx;
     const char *what; /* the base of its name */
     bool perhaps;     /* it may be that it is not computed */
 } SizePlace;
 typedef VEC(SizePlace) Places;
 
-static void place(SizeNames *sn, Places *ps, const Sx *sx, const char *what)
+static void place(SizeNames *sn, Places *ps, const KExp *sx, const char *what)
 {
     if (sx)
         vec_push(sn->cx->scratch, ps, (SizePlace){.sx = sx, .what = what});
@@ -204,7 +204,7 @@ static void give_name(SizeNames *sn, int id, const Var *v)
     vec_push(sn->cx->perm, &sn->named, id);
 }
 
-void size_names_is(SizeNames *sn, const Sx *size, const Var *v)
+void size_names_is(SizeNames *sn, const KExp *size, const Var *v)
 {
     int id = node_of(sn, size);
     if (!sn->nodes.at[id].name && sn->nodes.at[id].sx->n > 0 && !mentions(sn, id, v))
@@ -221,12 +221,12 @@ void size_names_set(SizeNames *sn, const Var *v)
 }
 
 /* The node with names in place of its parts, and of itself unless it is what is to be named. */
-static const Sx *with_names(SizeNames *sn, int id, bool itself)
+static const KExp *with_names(SizeNames *sn, int id, bool itself)
 {
     Node n = sn->nodes.at[id];
     if (n.name && !itself)
         return sx_var(sn->cx, n.name);
-    const Sx *of[3];
+    const KExp *of[3];
     KExp as_it_is = *n.sx;
     for (int i = 0; i < n.sx->n; i++)
         of[i] = with_names(sn, n.of[i], false);
@@ -234,12 +234,12 @@ static const Sx *with_names(SizeNames *sn, int id, bool itself)
     return kx_node(sn->cx->perm, as_it_is);
 }
 
-const Sx *size_named(SizeNames *sn, const Sx *size)
+const KExp *size_named(SizeNames *sn, const KExp *size)
 {
     return with_names(sn, node_of(sn, size), false);
 }
 
-const char *size_named_c(SizeNames *sn, const Sx *size)
+const char *size_named_c(SizeNames *sn, const KExp *size)
 {
     return sx_exact_c(size_named(sn, size));
 }
@@ -286,7 +286,7 @@ static void declare(SizeNames *sn, Out *o, int id, Wish w)
     if (sn->nodes.at[id].name || sn->nodes.at[id].sx->n == 0)
         return;
     declare_parts(sn, o, id, w);
-    const Sx *sx = sn->nodes.at[id].sx;
+    const KExp *sx = sn->nodes.at[id].sx;
     int now = parts(sn, id);
     bool wanted = now > w.most || (now > SMALL && times(sn, id) > 1);
     if (!wanted || (w.perhaps && !is_total(sx)))

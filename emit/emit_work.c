@@ -13,7 +13,7 @@ static void push(Emit *em, Texts *pieces, const char *text, const char *end)
 }
 
 /* Takes a product apart into a number and the names in it. */
-static void factors(Emit *em, const Sx *a, double *number, const char **names)
+static void factors(Emit *em, const KExp *a, double *number, const char **names)
 {
     if (a->kind == KE_CONST) {
         *number *= (double)a->c.i;
@@ -27,7 +27,7 @@ static void factors(Emit *em, const Sx *a, double *number, const char **names)
     }
 }
 
-static const char *product_c(Emit *em, const Sx *a)
+static const char *product_c(Emit *em, const KExp *a)
 {
     double number = 1;
     const char *names = "";
@@ -36,7 +36,7 @@ static const char *product_c(Emit *em, const Sx *a)
 }
 
 /* A sum's terms, a piece each; `end` comes after the last. */
-static void terms(Emit *em, const Sx *a, Texts *pieces, const char *end)
+static void terms(Emit *em, const KExp *a, Texts *pieces, const char *end)
 {
     if (sx_kind(a) == SX_ADD) {
         terms(em, sx_left(a), pieces, " +");
@@ -52,7 +52,7 @@ static void terms(Emit *em, const Sx *a, Texts *pieces, const char *end)
 void emit_work(Fn *f, const HostOp *op)
 {
     enum { COLUMNS = 100 };
-    if (!op->bytes || (sx_is_const(op->bytes, 0) && sx_is_const(op->operations, 0)))
+    if (!op->bytes || (kx_is_int(op->bytes, 0) && kx_is_int(op->operations, 0)))
         return;
     Texts pieces = {0};
     push(f->em, &pieces, kernel_enum(op->kernel), ",");

@@ -6,7 +6,7 @@
 
 #include "base/intern.h"
 
-static const Sx *bytes_of(Ctx *cx, Type t)
+static const KExp *bytes_of(Ctx *cx, Type t)
 {
     return sx_mul(cx, sx_product(cx, t.dims, t.rank), sx_const(cx, prim_type_bytes[t.elem]));
 }
@@ -25,12 +25,12 @@ void host_check_count(PlanBuild *pb, const Atom *dims, int n, int bytes)
     Ctx *cx = pb->cx;
     if (!may_be_too_large(dims, n, bytes))
         return;
-    const Sx *all = sx_mul(cx, sx_product(cx, dims, n), sx_const(cx, bytes));
+    const KExp *all = sx_mul(cx, sx_product(cx, dims, n), sx_const(cx, bytes));
     HostOp op = {.kind = H_LIMIT, .loc = pb->at, .sx = all};
     for (int i = pb->ops->n - 1; i >= 0 && i >= pb->ops->n - 32;
          i--) { /* of several arrays, once */
         const HostOp *other = pb->ops->at[i];
-        if (other->kind == H_LIMIT && sx_eq(other->sx, all))
+        if (other->kind == H_LIMIT && kx_same(other->sx, all))
             return;
     }
     Scalars sc = scalars_host(pb->cx->perm, pb->known);
@@ -240,7 +240,7 @@ static void arraylit_stm(PlanBuild *pb, const Stm *s)
         return;
     }
     for (int i = 0; i < elems->n; i++) {
-        const Sx *at = sx_const(cx, i);
+        const KExp *at = sx_const(cx, i);
         ArrLoc part = {dst.mem, lmad_rows(cx, dst.at, v->type.rank, &at, 1)};
         copy_array(pb, e->loc, part, *pb_loc(pb, elems->at[i].var), e->arraylit.elem);
     }
@@ -253,7 +253,7 @@ static void concat_stm(PlanBuild *pb, const Stm *s)
     Var *v = s->pat.at[0];
     int d = e->concat.dim;
     ArrLoc dst = host_result(pb, v);
-    const Sx *at = sx_const(cx, 0);
+    const KExp *at = sx_const(cx, 0);
     for (int i = 0; i < e->concat.arrs.n; i++) {
         Atom part = e->concat.arrs.at[i];
         Type t = atom_type(part);
@@ -305,7 +305,7 @@ static void set_loc(PlanBuild *pb, HostOps *ops, const ArrLoc *to, const ArrLoc 
     pb->ops = outer;
 }
 
-static void declare(PlanBuild *pb, const Sx *x, Loc loc)
+static void declare(PlanBuild *pb, const KExp *x, Loc loc)
 {
     pb_op(pb, (HostOp){.kind = H_DECLARE, .loc = loc, .var = x->host});
 }

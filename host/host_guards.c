@@ -88,14 +88,14 @@ static Fit launch_fit(Ctx *cx, const HostOp *op)
 static bool always_fits(const Fit *f)
 {
     return f->group_size->kind == KE_SIZE && f->group_size->fact == SIZE_GROUP_SIZE &&
-           sx_is_const(f->local_bytes, 0);
+           kx_is_int(f->local_bytes, 0);
 }
 
 static bool fit_known(const Fits *fits, const Fit *f)
 {
     for (int i = 0; i < fits->n; i++)
-        if (fits->at[i].kernel == f->kernel && sx_eq(fits->at[i].group_size, f->group_size) &&
-            sx_eq(fits->at[i].local_bytes, f->local_bytes))
+        if (fits->at[i].kernel == f->kernel && kx_same(fits->at[i].group_size, f->group_size) &&
+            kx_same(fits->at[i].local_bytes, f->local_bytes))
             return true;
     return false;
 }

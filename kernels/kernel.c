@@ -24,7 +24,7 @@ static bool kg_is_host(KGen *kg, Atom a)
     return !a.var || !varmap_get(kg->vars, a.var) || varmap_get(kg->params_of, a.var);
 }
 
-static bool leaf_is_host(void *env, const Sx *leaf)
+static bool leaf_is_host(void *env, const KExp *leaf)
 {
     return leaf->kind == KE_HOST && kg_is_host(env, atom_var((Var *)(uintptr_t)leaf->host));
 }
@@ -122,20 +122,16 @@ const KExp *kg_atom(KGen *kg, Atom a)
     return kx_const(kg->cx->perm, a.c);
 }
 
-const Sx *kg_sx(KGen *kg, Atom a)
+const KExp *kg_sx(KGen *kg, Atom a)
 {
     if (a.var)
         need_scalar(kg, a.var);
     return sx_atom(kg->cx, a);
 }
 
-const Sx *kg_sx_of(KGen *kg, const KExp *x)
+const KExp *kg_sx_of(KGen *kg, const KExp *x)
 {
-    if (x->kind == KE_CONST)
-        return sx_const(kg->cx, x->c.i);
-    if (x->kind != KE_VAR)
-        x = kb_let(kg->kb, "at", x);
-    return sx_kvar(kg->cx, x->var);
+    return x->kind == KE_CONST || x->kind == KE_VAR ? x : kb_let(kg->kb, "at", x);
 }
 
 static const KExp *scalars_atom(void *env, Atom a)
@@ -156,7 +152,7 @@ const KExp *kg_scalar(KGen *kg, const Exp *e)
 
 /* --- Sizes --------------------------------------------------------------------------------- */
 
-const KExp *kg_at(KGen *kg, const Sx *sx)
+const KExp *kg_at(KGen *kg, const KExp *sx)
 {
     Arena *a = kg->cx->perm;
     if (sx->kind == KE_HOST)
@@ -175,11 +171,11 @@ const KExp *kg_at(KGen *kg, const Sx *sx)
     return kx_exact(a, sx->op, x, y);
 }
 
-static KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value)
+static KVar *kg_param_sx(KGen *kg, const char *base, const KExp *value)
 {
     for (int i = 0; i < kg->params.n; i++) {
         const KParam *p = &kg->params.at[i];
-        if (p->kind == KP_SCALAR && p->type == T_I64 && sx_eq(p->value, value))
+        if (p->kind == KP_SCALAR && p->type == T_I64 && kx_same(p->value, value))
             return p->var;
     }
     KParam p = {.kind = KP_SCALAR, .type = T_I64, .value = value};
@@ -195,7 +191,7 @@ static void need_leaf(void *env, const KExp *x)
         need_scalar(env, x->host);
 }
 
-const Sx *kg_host_sx(KGen *kg, const Sx *sx)
+const KExp *kg_host_sx(KGen *kg, const KExp *sx)
 {
     if (!sx_is_polynomial(sx))
         return kg_sx_of(kg, kg_of(kg, kg_param_sx(kg, "size", sx)));
@@ -203,7 +199,7 @@ const Sx *kg_host_sx(KGen *kg, const Sx *sx)
     return sx;
 }
 
-const KExp *kg_host(KGen *kg, const Sx *sx)
+const KExp *kg_host(KGen *kg, const KExp *sx)
 {
     return kg_at(kg, kg_host_sx(kg, sx));
 }
@@ -246,7 +242,7 @@ void kg_updates(KGen *kg, const Mem *mem)
             kg->params.at[i].updated = true;
 }
 
-KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count)
+KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const KExp *count)
 {
     KBuf *buf = kb_buf_new(kg->kb, base, KS_LOCAL, elem);
     KParam p = {.kind = KP_LOCAL, .name = buf->name, .buf = buf, .type = elem};
@@ -255,9 +251,9 @@ KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count)
     return buf;
 }
 
-const Sx *kg_local_bytes(const KGen *kg)
+const KExp *kg_local_bytes(const KGen *kg)
 {
-    const Sx *bytes = sx_const(kg->cx, 0);
+    const KExp *bytes = sx_const(kg->cx, 0);
     for (int i = 0; i < kg->params.n; i++)
         if (kg->params.at[i].kind == KP_LOCAL)
             bytes = sx_add(kg->cx, bytes, kg->params.at[i].bytes);
@@ -273,7 +269,7 @@ void kg_bind_arr(KGen *kg, const Var *v, KLoc loc)
 
 Lmad kg_host_lmad(KGen *kg, Lmad l, int rank)
 {
-    const Sx **strides = NEWN(kg->cx->perm, const Sx *, rank);
+    const KExp **strides = NEWN(kg->cx->perm, const KExp *, rank);
     Lmad r = {kg_host_sx(kg, l.offset), strides};
     for (int k = 0; k < rank; k++)
         strides[k] = kg_host_sx(kg, l.strides[k]);
@@ -308,12 +304,12 @@ KLoc kg_result(KGen *kg, const ArrLoc *a, Type t)
 
 /* --- What the host knows ------------------------------------------------------------------- */
 
-const Sx *kg_bound(KGen *kg, Atom a)
+const KExp *kg_bound(KGen *kg, Atom a)
 {
     return sx_upper(kg->bounds, sx_atom(kg->cx, a));
 }
 
-const Sx *kg_bound_count(KGen *kg, Type t)
+const KExp *kg_bound_count(KGen *kg, Type t)
 {
     return sx_upper_count(kg->bounds, kg->pb->known, t);
 }
@@ -425,9 +421,9 @@ static const int *local_sizes(KGen *kg)
     const KParams *ps = &kg->params;
     int *sizes = NEWN(kg->cx->perm, int, ps->n + 1);
     for (int i = 0; i < ps->n; i++) {
-        const Sx *bytes = ps->at[i].bytes;
+        const KExp *bytes = ps->at[i].bytes;
         int k = 0;
-        while (bytes && k < i && !(ps->at[k].bytes && sx_eq(ps->at[k].bytes, bytes)))
+        while (bytes && k < i && !(ps->at[k].bytes && kx_same(ps->at[k].bytes, bytes)))
             k++;
         bool small = bytes && bytes->kind == KE_CONST && bytes->c.i <= SMALL;
         sizes[i] = small ? -1 - k : k;
@@ -443,7 +439,7 @@ static void merge_locals(KGen *kg, KFun *f)
     int n = 0;
     for (int i = 0; i < ps->n; i++) {
         KParam *to = &ps->at[with[i] < 0 ? i : with[i]];
-        if (with[i] >= 0 && with[i] != i && !sx_eq(to->bytes, ps->at[i].bytes))
+        if (with[i] >= 0 && with[i] != i && !kx_same(to->bytes, ps->at[i].bytes))
             to->bytes = sx_op(kg->cx, SX_MAX, to->bytes, ps->at[i].bytes);
     }
     for (int i = 0; i < ps->n; i++)
@@ -462,7 +458,7 @@ static void pad_locals(KGen *kg, KFun *f)
         KParam *p = &kg->params.at[i];
         if (p->kind != KP_LOCAL || !p->buf->padded)
             continue;
-        const Sx *gaps = sx_op(cx, SX_DIV, p->bytes, sx_const(cx, ROW));
+        const KExp *gaps = sx_op(cx, SX_DIV, p->bytes, sx_const(cx, ROW));
         p->bytes =
             sx_add(cx, p->bytes, sx_mul(cx, gaps, sx_const(cx, prim_type_bytes[p->buf->elem])));
     }
@@ -474,10 +470,10 @@ static const char *local_text(const KGen *kg)
     Ctx *cx = kg->cx;
     const Var *size =
         kg->group_size && kg->group_size->kind == KE_HOST ? kg->group_size->host : NULL;
-    const Sx *items = sx_kvar(cx, prologue_var(kg, "items", T_I64)->var);
+    const KExp *items = prologue_var(kg, "items", T_I64);
     Out o = {0};
     for (int i = 0; i < kg->params.n; i++) {
-        const Sx *bytes = kg->params.at[i].bytes;
+        const KExp *bytes = kg->params.at[i].bytes;
         if (kg->params.at[i].kind != KP_LOCAL)
             continue;
         if (size)
@@ -530,9 +526,9 @@ Kernel *kg_finish(KGen *kg)
     return kernel_intern(kg->pb->plan, cx, k);
 }
 
-void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups)
+void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const KExp *groups)
 {
-    const Sx *columns = kg->columns;
+    const KExp *columns = kg->columns;
     HostOp op = {
         .kind = H_LAUNCH, .loc = kg->seg->loc, .kernel = k, .n_launch_dims = columns ? 2 : 1};
     op.groups[0] = groups;
@@ -554,17 +550,17 @@ void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups)
     pb_op(kg->pb, op);
 }
 
-void kg_launch(KGen *kg, Kernel *k, const Sx *groups)
+void kg_launch(KGen *kg, Kernel *k, const KExp *groups)
 {
     kg_launch_on(kg, k, NULL, groups);
 }
 
-const Sx *sx_team_size(Ctx *cx)
+const KExp *sx_team_size(Ctx *cx)
 {
     return sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP_SIZE), sx_size(cx, SIZE_TEAM_LIMIT));
 }
 
-const Sx *sx_single(Ctx *cx)
+const KExp *sx_single(Ctx *cx)
 {
     return sx_op(cx, SX_DIV, sx_const(cx, 1), sx_size(cx, SIZE_TEAM_LIMIT));
 }

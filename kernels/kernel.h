@@ -81,13 +81,13 @@ struct KGen {
     bool solo;                        /* level-0 constructs are executed by one thread */
     Loc at;                           /* of the statement at work */
     Irregulars irregulars;
-    const KStm *work;      /* the thread's present piece of work: failures leave it */
-    const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
-    const Sx *group_size;  /* host: work-items a group, or a column of it */
-    const Sx *columns;     /* host: elements that a group may have at a time (kir/passes/columns.h);
-                              NULL: one */
-    bool pads;             /* its arrays in local memory may have gaps (kir/passes/padded.c) */
-    bool few;              /* few work-items may do for an element, less than a warp */
+    const KStm *work;        /* the thread's present piece of work: failures leave it */
+    const KExp *max_threads; /* host: how many threads there are at most when uses_scratch */
+    const KExp *group_size;  /* host: work-items a group, or a column of it */
+    const KExp *columns; /* host: elements that a group may have at a time (kir/passes/columns.h);
+                          NULL: one */
+    bool pads;           /* its arrays in local memory may have gaps (kir/passes/padded.c) */
+    bool few;            /* few work-items may do for an element, less than a warp */
 };
 
 /* --- kernel.c ------------------------------------------------------------------------------ */
@@ -103,17 +103,17 @@ void kg_var(KGen *kg, const Var *v, const KExp *init);
 void kg_set(KGen *kg, const Var *v, const KExp *x);
 /* A scalar atom; a host variable becomes a parameter. */
 const KExp *kg_atom(KGen *kg, Atom a);
-const Sx *kg_sx(KGen *kg, Atom a); /* the same as a size */
+const KExp *kg_sx(KGen *kg, Atom a); /* the same as a size */
 /* An expression of the kernel as a size: it gets a name unless it is a constant or has one. */
-const Sx *kg_sx_of(KGen *kg, const KExp *x);
+const KExp *kg_sx_of(KGen *kg, const KExp *x);
 /* A size over variables of the kernel (and of the host: parameters) as exact arithmetic. */
-const KExp *kg_at(KGen *kg, const Sx *sx);
+const KExp *kg_at(KGen *kg, const KExp *sx);
 /* A scalar expression (PRIM, CONV, ATOM). */
 const KExp *kg_scalar(KGen *kg, const Exp *e);
 Scalars kg_scalars(KGen *kg);
 /* The value of a host expression, through parameters: as a size, as an expression. */
-const Sx *kg_host_sx(KGen *kg, const Sx *sx);
-const KExp *kg_host(KGen *kg, const Sx *sx);
+const KExp *kg_host_sx(KGen *kg, const KExp *sx);
+const KExp *kg_host(KGen *kg, const KExp *sx);
 Lmad kg_host_lmad(KGen *kg, Lmad l, int rank);
 /* A parameter for a host value / a block, shared when there is one already. */
 KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
@@ -122,8 +122,8 @@ KBuf *kg_param_out(KGen *kg, const char *base, PrimType elem);
 /* The kernel reads and writes this block, so that a second launch would not do the same as the
  * first. */
 void kg_updates(KGen *kg, const Mem *mem);
-KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
-const Sx *kg_local_bytes(const KGen *kg); /* host: of all of these */
+KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const KExp *count);
+const KExp *kg_local_bytes(const KGen *kg); /* host: of all of these */
 
 /* Open a branch for targets whose work-items work together in a group (trait TEAMS), or those
  * where each works by itself; kb_else and kb_end go with it. */
@@ -150,11 +150,11 @@ const KExp *kg_global_size(KGen *kg); /* ... of so many */
 #define kg_of(kg, v)      kx_var(KX_ARENA(kg), (v))
 
 /* An upper bound, as a host expression, of an i64 atom; NULL if none is known. */
-const Sx *kg_bound(KGen *kg, Atom a);
+const KExp *kg_bound(KGen *kg, Atom a);
 
 /* The number of elements of an array of type t, or a bound of it, as a host expression; NULL where
  * none is known. */
-const Sx *kg_bound_count(KGen *kg, Type t);
+const KExp *kg_bound_count(KGen *kg, Type t);
 
 bool kg_is_regular(KGen *kg, Type t); /* are all its sizes known to the host? */
 
@@ -170,33 +170,34 @@ void kg_irregular(KGen *kg, bool heap, const char *text);
  * `groups` work-groups of kg->group_size, with the blocks `outs` in place of the parameters made by
  * kg_param_out. */
 Kernel *kg_finish(KGen *kg);
-void kg_launch(KGen *kg, Kernel *k, const Sx *groups);
-void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups);
+void kg_launch(KGen *kg, Kernel *k, const KExp *groups);
+void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const KExp *groups);
 
 /* Work-items of a group that share out work; 1 where the trait TEAMS is not. */
-const Sx *sx_team_size(Ctx *cx);
+const KExp *sx_team_size(Ctx *cx);
 /* 1 where the trait TEAMS is not: work-items work for themselves; else 0. */
-const Sx *sx_single(Ctx *cx);
+const KExp *sx_single(Ctx *cx);
 
 /* --- access.c ------------------------------------------------------------------------------ */
 
 /* Element i of an IOTA. */
 const KExp *kg_iota_elem(KGen *kg, const Exp *e, const KExp *i);
 /* The element; v bound to it; the store of one. */
-const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n);
-void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n);
-void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x);
+const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const KExp *const *ix, int n);
+void kg_load(KGen *kg, const Var *v, const KLoc *l, const KExp *const *ix, int n);
+void loc_store(KGen *kg, const KLoc *l, const KExp *const *ix, int n, const KExp *x);
 void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x); /* the only one, at p */
 /* Row i of the array (of the given rank). */
-KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i);
-KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n);
+KLoc loc_row(KGen *kg, const KLoc *l, int rank, const KExp *i);
+KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const KExp *const *ix, int n);
 /* Copies all elements of an array of type t; in group mode cooperatively, between barriers. */
 void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t);
 /* Loops over all positions of a shape; ix (t.rank of them) become their indices. In group mode the
  * positions are dealt out to the threads. */
-void kg_loops_open(KGen *kg, Type t, const Sx **ix);
+void kg_loops_open(KGen *kg, Type t, const KExp **ix);
 void kg_loops_close(KGen *kg, Type t);
-void kg_loops_open_shared(KGen *kg, Type t, const Sx **ix); /* always dealt out; kg_close_shared */
+void kg_loops_open_shared(KGen *kg, Type t,
+                          const KExp **ix); /* always dealt out; kg_close_shared */
 /* A loop in which the threads of a group share out 0 .. total-1; this thread's number. straight: it
  * will hold little code, without loops. */
 const KExp *kg_open_shared(KGen *kg, const KExp *total, bool straight);
@@ -204,7 +205,7 @@ void kg_close_shared(KGen *kg);
 /* Stores v (scalar or array of type t) at loc; array values already there are left. */
 void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v);
 /* Binds x (scalar: declared and loaded; array: a view) to row i of arr. */
-void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i);
+void kg_bind_row(KGen *kg, const Var *x, Atom arr, const KExp *i);
 /* flat = q * width + r: q is returned, r goes to *r. */
 const KExp *kg_split(KGen *kg, const KExp *flat, const KExp *width, const KExp **r);
 /* The flat number's indices in a shape: declares them by the given variables, outermost first. */
@@ -280,7 +281,7 @@ bool kg_is_private(KGen *kg, Type t);
 /* The memory that the group takes for v; NULL if v lies in another array's. */
 const ArrMade *group_made(KGen *kg, const Var *v);
 KLoc group_alloc(KGen *kg, Type t); /* for what a construct needs; t has a bound */
-KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* local memory from here on */
+KBuf *group_buffer(KGen *kg, PrimType elem, const KExp *count); /* local memory from here on */
 
 /* --- index.c ------------------------------------------------------------------------------- */
 
@@ -338,7 +339,7 @@ void kg_hist(KGen *kg, const Stm *s);
 /* Where the destinations of s are written in place: copies of those that are not ours to write. */
 KLoc *kg_dests(KGen *kg, const Stm *s, const Dests *dests);
 /* Binds params to row i of the arrays. */
-void kg_bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const Sx *i);
+void kg_bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const KExp *i);
 const KExp *kg_in_bounds(KGen *kg, Atom i, Atom n); /* 0 <= i < n */
 /* Writes one scatter value: dest[ix] = val unless out of bounds. */
 void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, Atom val);
@@ -348,8 +349,8 @@ void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n);
 /* --- nest.c -------------------------------------------------------------------------------- */
 
 /* Product of the widths of dimensions from .. to-1. */
-const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to);    /* host */
-const Sx *nest_size_k(KGen *kg, const Nest *nest, int from, int to); /* kernel */
+const KExp *nest_size(Ctx *cx, const Nest *nest, int from, int to);    /* host */
+const KExp *nest_size_k(KGen *kg, const Nest *nest, int from, int to); /* kernel */
 /* Binds the indices of dimensions 0..n-1 from a flat number, and their xs. */
 void nest_bind(KGen *kg, const Nest *nest, int n, const KExp *flat);
 /* The same for dimensions from .. to-1; those before are bound. */
@@ -360,31 +361,31 @@ void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i);
 KLoc kg_result(KGen *kg, const ArrLoc *l, Type t);
 Atom nest_width(const Nest *nest);
 /* How many groups are launched for n items a group handles `per_group` of. */
-const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
+const KExp *nest_groups(KGen *kg, const KExp *n, const KExp *per_group);
 /* The same for groups that compute something before their first items: no more than fill the device
  * twice, so that they have several turns each, as many as the others. */
-const Sx *nest_groups_turning(KGen *kg, const Sx *n, const Sx *per_group);
+const KExp *nest_groups_turning(KGen *kg, const KExp *n, const KExp *per_group);
 /* How many threads these are at most where each has memory of its own. */
-const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group);
+const KExp *nest_max_threads(KGen *kg, const KExp *n, const KExp *per_group);
 /* n, or nothing to do after an earlier failure. */
-const KExp *nest_total(KGen *kg, const Sx *n);
+const KExp *nest_total(KGen *kg, const KExp *n);
 /* Opens the loop over the n (host) elements, one a thread; returns the number. */
-const KExp *nest_open(KGen *kg, const Sx *n);
+const KExp *nest_open(KGen *kg, const KExp *n);
 void nest_close(KGen *kg);
 /* The same over the elements of the first `depth` dimensions, which it binds; what nest_finish is
  * told. */
-const Sx *nest_open_dims(KGen *kg, const Nest *nest, int depth);
+const KExp *nest_open_dims(KGen *kg, const Nest *nest, int depth);
 /* With a strip a thread, if there are two dimensions or more: a few elements below each other
  * (consecutive in the last dimension but one) where there is plenty to do and work-items should be
  * beside each other. Their loads are on their way at the same time, and indices are computed once.
  */
-const Sx *nest_open_strips(KGen *kg, const Nest *nest, int depth);
+const KExp *nest_open_strips(KGen *kg, const Nest *nest, int depth);
 void nest_close_dims(KGen *kg); /* of either */
 /* Finishes and launches the kernel of such a loop, which the caller has closed. */
-void nest_finish(KGen *kg, const Sx *n);
+void nest_finish(KGen *kg, const KExp *n);
 bool op_is_comm(const Exp *seg);
-/* index atoms of nest dims as Sx */
-void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
+/* index atoms of nest dims as KExp */
+void nest_indices(KGen *kg, const Nest *nest, int n, const KExp **ix);
 
 /* --- group.c, groupseg.c, groupscan.c ------------------------------------------------------ */
 

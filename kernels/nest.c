@@ -1,17 +1,17 @@
 /* Index spaces of seg constructs, and where their results lie. */
 #include "kernels/kernel.h"
 
-const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to)
+const KExp *nest_size(Ctx *cx, const Nest *nest, int from, int to)
 {
-    const Sx *n = sx_const(cx, 1);
+    const KExp *n = sx_const(cx, 1);
     for (int k = from; k < to; k++)
         n = sx_mul(cx, n, sx_atom(cx, nest->at[k].width));
     return n;
 }
 
-const Sx *nest_size_k(KGen *kg, const Nest *nest, int from, int to)
+const KExp *nest_size_k(KGen *kg, const Nest *nest, int from, int to)
 {
-    const Sx *n = sx_const(kg->cx, 1);
+    const KExp *n = sx_const(kg->cx, 1);
     for (int k = from; k < to; k++)
         n = sx_mul(kg->cx, n, kg_sx(kg, nest->at[k].width));
     return n;
@@ -54,35 +54,35 @@ void nest_bind(KGen *kg, const Nest *nest, int n, const KExp *flat)
     nest_bind_range(kg, nest, 0, n, flat);
 }
 
-void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix)
+void nest_indices(KGen *kg, const Nest *nest, int n, const KExp **ix)
 {
     for (int k = 0; k < n; k++)
         ix[k] = sx_var(kg->cx, nest->at[k].idx);
 }
 
-const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
+const KExp *nest_groups(KGen *kg, const KExp *n, const KExp *per_group)
 {
     Ctx *cx = kg->cx;
-    const Sx *all = sx_op(cx, SX_CEILDIV, n, per_group), *most = sx_size(cx, SIZE_NUM_GROUPS);
+    const KExp *all = sx_op(cx, SX_CEILDIV, n, per_group), *most = sx_size(cx, SIZE_NUM_GROUPS);
     if (!kg->uses_scratch && !kg->uses_heap)
         most = sx_op(cx, SX_MAX, most, sx_size(cx, SIZE_QUEUED_GROUPS));
     return sx_op(cx, SX_MIN, all, most);
 }
 
-const Sx *nest_groups_turning(KGen *kg, const Sx *n, const Sx *per_group)
+const KExp *nest_groups_turning(KGen *kg, const KExp *n, const KExp *per_group)
 {
     enum { WAVES = 2 };
     Ctx *cx = kg->cx;
-    const Sx *all = nest_groups(kg, n, per_group), *one = sx_const(cx, 1);
-    const Sx *fill = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, WAVES));
-    const Sx *turns = sx_op(cx, SX_MAX, sx_op(cx, SX_CEILDIV, all, fill), one);
+    const KExp *all = nest_groups(kg, n, per_group), *one = sx_const(cx, 1);
+    const KExp *fill = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, WAVES));
+    const KExp *turns = sx_op(cx, SX_MAX, sx_op(cx, SX_CEILDIV, all, fill), one);
     return sx_op(cx, SX_CEILDIV, all, turns);
 }
 
-const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group)
+const KExp *nest_max_threads(KGen *kg, const KExp *n, const KExp *per_group)
 {
     Ctx *cx = kg->cx;
-    const Sx *all = sx_op(cx, SX_CEILDIV, n, per_group);
+    const KExp *all = sx_op(cx, SX_CEILDIV, n, per_group);
     return sx_mul(cx, sx_op(cx, SX_MIN, all, sx_size(cx, SIZE_NUM_GROUPS)), kg->group_size);
 }
 
@@ -99,22 +99,22 @@ enum {
 
 /* The work-group size for n threads: smaller than usual, in full warps, where that gives work to
  * more groups. */
-static const Sx *spread(Ctx *cx, const Sx *n)
+static const KExp *spread(Ctx *cx, const KExp *n)
 {
-    const Sx *warp = sx_const(cx, 32);
-    const Sx *share = sx_op(cx, SX_CEILDIV, n, sx_size(cx, SIZE_NUM_GROUPS));
-    const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, share, warp), warp);
+    const KExp *warp = sx_const(cx, 32);
+    const KExp *share = sx_op(cx, SX_CEILDIV, n, sx_size(cx, SIZE_NUM_GROUPS));
+    const KExp *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, share, warp), warp);
     return sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP_SIZE), sx_op(cx, SX_MAX, warp, full));
 }
 
-const KExp *nest_total(KGen *kg, const Sx *n)
+const KExp *nest_total(KGen *kg, const KExp *n)
 {
     const KExp *none = kg_int(kg, 0);
     return kb_let(kg->kb, "total", kx_select(kg->cx->perm, kg->stopped, none, kg_host(kg, n)));
 }
 
 /* How many groups have memory of their own at most. */
-static const Sx *most_groups(Ctx *cx)
+static const KExp *most_groups(Ctx *cx)
 {
     return sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_size(cx, SIZE_PIECES));
 }
@@ -132,12 +132,12 @@ typedef struct {
     const KExp *total, *beg, *end;
 } Share;
 
-static Share share_open(KGen *kg, const Sx *n)
+static Share share_open(KGen *kg, const KExp *n)
 {
     KBuild *b = kg->kb;
     Ctx *cx = kg->cx;
     kg->group_size = sx_op(cx, SX_MIN, spread(cx, n), sx_size(cx, SIZE_TEAM_LIMIT));
-    const Sx *all = sx_op(cx, SX_CEILDIV, n, kg->group_size);
+    const KExp *all = sx_op(cx, SX_CEILDIV, n, kg->group_size);
     kg->max_threads = sx_mul(cx, sx_op(cx, SX_MIN, all, most_groups(cx)), kg->group_size);
     Share s = {.total = nest_total(kg, n)};
     const KExp *items = kg_global_size(kg), *one = kg_int(kg, 1);
@@ -162,7 +162,7 @@ static const KExp *elements_open(KGen *kg, const Share *s, const KExp *beg, cons
     return gid;
 }
 
-const KExp *nest_open(KGen *kg, const Sx *n)
+const KExp *nest_open(KGen *kg, const KExp *n)
 {
     Share s = share_open(kg, n);
     return elements_open(kg, &s, s.beg, s.end);
@@ -177,24 +177,24 @@ void nest_close(KGen *kg)
 /* --- ... row by row, or a strip a thread ----------------------------------------------------- */
 
 typedef struct {
-    const Sx *n;      /* strips */
-    const Sx *height; /* elements of one; NULL: threads have one element */
-    const Sx *rows;   /* of strips, in the last two dimensions */
+    const KExp *n;      /* strips */
+    const KExp *height; /* elements of one; NULL: threads have one element */
+    const KExp *rows;   /* of strips, in the last two dimensions */
 } Strips;
 
 static Strips strips_of(KGen *kg, const Nest *nest, int depth)
 {
     Ctx *cx = kg->cx;
-    const Sx *most = sx_const(cx, ELEMS_A_THREAD), *one = sx_const(cx, 1);
-    const Sx *plenty = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, PLENTY));
-    const Sx *elems = nest_size(cx, nest, 0, depth);
-    const Sx *groups = sx_op(cx, SX_DIV, elems, sx_size(cx, SIZE_GROUP_SIZE));
-    const Sx *height = sx_op(cx, SX_MIN, sx_op(cx, SX_DIV, groups, plenty), most);
+    const KExp *most = sx_const(cx, ELEMS_A_THREAD), *one = sx_const(cx, 1);
+    const KExp *plenty = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, PLENTY));
+    const KExp *elems = nest_size(cx, nest, 0, depth);
+    const KExp *groups = sx_op(cx, SX_DIV, elems, sx_size(cx, SIZE_GROUP_SIZE));
+    const KExp *height = sx_op(cx, SX_MIN, sx_op(cx, SX_DIV, groups, plenty), most);
     height = sx_op(cx, SX_MAX, one, sx_mul(cx, height, sx_size(cx, SIZE_COALESCES)));
     Strips s = {.height = pb_let(kg->pb, "height", height)};
     const NestDim *down = &nest->at[depth - 2], *along = &nest->at[depth - 1];
     s.rows = pb_let(kg->pb, "rows", sx_op(cx, SX_CEILDIV, sx_atom(cx, down->width), s.height));
-    const Sx *plane = sx_mul(cx, s.rows, sx_atom(cx, along->width));
+    const KExp *plane = sx_mul(cx, s.rows, sx_atom(cx, along->width));
     s.n = pb_let(kg->pb, "strips", sx_mul(cx, nest_size(cx, nest, 0, depth - 2), plane));
     return s;
 }
@@ -247,7 +247,7 @@ static void bind_spot(KGen *kg, const Nest *nest, int depth, const Spot *p, bool
         nest_bind_dim(kg, &nest->at[depth - 1], column);
 }
 
-static const Sx *open_dims(KGen *kg, const Nest *nest, int depth, const Strips *strips)
+static const KExp *open_dims(KGen *kg, const Nest *nest, int depth, const Strips *strips)
 {
     KBuild *b = kg->kb;
     Share s = share_open(kg, strips->n);
@@ -272,12 +272,12 @@ static const Sx *open_dims(KGen *kg, const Nest *nest, int depth, const Strips *
     return strips->n;
 }
 
-const Sx *nest_open_dims(KGen *kg, const Nest *nest, int depth)
+const KExp *nest_open_dims(KGen *kg, const Nest *nest, int depth)
 {
     return open_dims(kg, nest, depth, &(Strips){.n = nest_size(kg->cx, nest, 0, depth)});
 }
 
-const Sx *nest_open_strips(KGen *kg, const Nest *nest, int depth)
+const KExp *nest_open_strips(KGen *kg, const Nest *nest, int depth)
 {
     if (depth < 2)
         return nest_open_dims(kg, nest, depth);
@@ -295,19 +295,19 @@ void nest_close_dims(KGen *kg)
 
 /* Where there is plenty to do a thread takes several elements one after the other, which costs less
  * than as many threads. */
-static const Sx *enough_groups(KGen *kg, const Sx *n)
+static const KExp *enough_groups(KGen *kg, const KExp *n)
 {
     Ctx *cx = kg->cx;
-    const Sx *all = sx_op(cx, SX_CEILDIV, n, kg->group_size), *most = most_groups(cx);
+    const KExp *all = sx_op(cx, SX_CEILDIV, n, kg->group_size), *most = most_groups(cx);
     if (kg->uses_scratch || kg->uses_heap)
         return sx_op(cx, SX_MIN, all, most);
     all = sx_op(cx, SX_MIN, all, sx_op(cx, SX_MAX, most, sx_size(cx, SIZE_QUEUED_GROUPS)));
-    const Sx *plenty = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, PLENTY));
-    const Sx *share = sx_op(cx, SX_CEILDIV, all, sx_const(cx, ELEMS_A_THREAD));
+    const KExp *plenty = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, PLENTY));
+    const KExp *share = sx_op(cx, SX_CEILDIV, all, sx_const(cx, ELEMS_A_THREAD));
     return sx_op(cx, SX_MIN, all, sx_op(cx, SX_MAX, plenty, share));
 }
 
-void nest_finish(KGen *kg, const Sx *n)
+void nest_finish(KGen *kg, const KExp *n)
 {
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, enough_groups(kg, n));

@@ -479,7 +479,7 @@ static void assign_reshape(Assign *as, const Stm *s)
     push_stm(as, (Stm){s->pat, r});
 }
 
-static const Sx *known_at_run_time(Assign *as, const char *base, Loc loc)
+static const KExp *known_at_run_time(Assign *as, const char *base, Loc loc)
 {
     return sx_var(as->cx, var_new(as->cx, base, type_prim(T_I64), loc));
 }
@@ -499,7 +499,7 @@ static void assign_manifest(Assign *as, const Stm *s)
         bind(as, v, l);
         return;
     }
-    const Sx **strides = NEWN(as->cx->perm, const Sx *, v->type.rank);
+    const KExp **strides = NEWN(as->cx->perm, const KExp *, v->type.rank);
     for (int k = 0; k < v->type.rank; k++)
         strides[k] = known_at_run_time(as, "stride", e->loc);
     Mem *m = new_block(as, v);
@@ -600,8 +600,7 @@ static Entry assign_entry(Ctx *cx, const Entry *en, EntryMemory *em)
     for (int i = 0; i < o.res.n; i++)
         if (atom_type(o.res.at[i]).rank > 0) {
             ArrLoc l = loc_of(&as, o.res.at[i]);
-            if (!sx_is_const(l.at.offset, 0) ||
-                !lmad_is_row_major(cx, l.at, atom_type(o.res.at[i])))
+            if (!kx_is_int(l.at.offset, 0) || !lmad_is_row_major(cx, l.at, atom_type(o.res.at[i])))
                 o.res.at[i] = copied(&as, o.res.at[i], NULL, en->loc);
         }
     leave(&as, &o);

@@ -371,7 +371,7 @@ void layout_search(Lay *ly)
 
 /* --- At run time -------------------------------------------------------------------------- */
 
-const Sx *mem_copy_pays(Ctx *cx, Lmad l, Type t, int fast)
+const KExp *mem_copy_pays(Ctx *cx, Lmad l, Type t, int fast)
 {
     return cost_copy_pays(cx, l.strides[fast], sx_product(cx, t.dims, t.rank),
                           prim_type_bytes[t.elem]);

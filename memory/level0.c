@@ -46,7 +46,7 @@ static void bind(Group *g, const Var *v, ArrLoc loc)
     varmap_put(g->em->locs, v, l);
 }
 
-static bool is_host(void *env, const Sx *leaf)
+static bool is_host(void *env, const KExp *leaf)
 {
     const Group *g = env;
     return leaf->kind == KE_HOST && !varset_has(g->inside, leaf->host);
@@ -146,7 +146,7 @@ static void enter_vars(Group *g, const Vars *vs)
 /* A view whose check fails shows nothing: where it lies is known in the kernel only. */
 static Lmad checked(Group *g, int rank, Loc loc)
 {
-    const Sx **strides = NEWN(g->cx->perm, const Sx *, rank);
+    const KExp **strides = NEWN(g->cx->perm, const KExp *, rank);
     for (int k = 0; k < rank; k++)
         strides[k] = sx_var(g->cx, kernel_number(g, "stride", loc));
     return (Lmad){sx_var(g->cx, kernel_number(g, "off", loc)), strides};
@@ -180,7 +180,7 @@ static void reshape(Group *g, const Stm *s)
 }
 
 /* Row i, a number of the kernel, of arr. */
-static void row(Group *g, const Var *x, Atom arr, const Sx *i)
+static void row(Group *g, const Var *x, Atom arr, const KExp *i)
 {
     if (x->type.rank == 0)
         return;
@@ -189,7 +189,7 @@ static void row(Group *g, const Var *x, Atom arr, const Sx *i)
     bind(g, x, l);
 }
 
-static void rows(Group *g, const Vars *params, const Atoms *arrs, const Sx *i)
+static void rows(Group *g, const Vars *params, const Atoms *arrs, const KExp *i)
 {
     for (int k = 0; k < arrs->n; k++)
         row(g, params->at[k], arrs->at[k], i);
@@ -225,8 +225,8 @@ static void branch_bound(Group *g, const Stm *s, int j)
     if (v->type.rank > 0 || v->type.elem != T_I64 || place_binds(e->branch.then_, a.var) ||
         place_binds(e->branch.else_, b.var))
         return;
-    const Sx *x = sx_upper(g->bounds, sx_atom(g->cx, a)),
-             *y = sx_upper(g->bounds, sx_atom(g->cx, b));
+    const KExp *x = sx_upper(g->bounds, sx_atom(g->cx, a)),
+               *y = sx_upper(g->bounds, sx_atom(g->cx, b));
     if (x && y)
         sx_set_upper(g->bounds, v, sx_op(g->cx, SX_MAX, x, y));
 }
@@ -368,7 +368,7 @@ static void loop(Group *g, const Stm *s)
 static void apply_fn(Group *g, const Stm *s, int n_acc, const Var *turn)
 {
     const Lambda *fn = s->exp->soac.fn;
-    const Sx *i = sx_var(g->cx, turn);
+    const KExp *i = sx_var(g->cx, turn);
     enter_vars(g, &fn->params);
     rows(g, &fn->params, &s->exp->soac.arrs, i);
     for (int j = n_acc; j < s->pat.n; j++) {
@@ -394,7 +394,7 @@ static void apply_op(Group *g, const Stm *s, int n, const Var *turn)
 {
     const Exp *e = s->exp;
     const Lambda *op = e->soac.op;
-    const Sx *i = sx_var(g->cx, turn);
+    const KExp *i = sx_var(g->cx, turn);
     for (int j = 0; j < n; j++)
         if (exp_is(e, F_FN))
             alias(g, op->params.at[n + j], e->soac.fn->body->res.at[j]);
@@ -580,7 +580,7 @@ static bool used_inside(Ctx *cx, const Body *b, const Var *v)
 }
 
 /* The rows of results, where the group's element is built. */
-static void wish_results(Group *g, const Stm *s, const Sx *const *ix)
+static void wish_results(Group *g, const Stm *s, const KExp *const *ix)
 {
     const Body *b = s->exp->seg.body;
     int depth = s->exp->seg.nest.n;
@@ -599,7 +599,7 @@ static void group(Ctx *cx, const Entry *en, EntryMemory *em, Ranges *host, const
     Group g = group_new(cx, en, em, host);
     g.bounds = sx_bounds_new(cx, sx_facts_new(cx, g.known, SX_MAY_WRAP), is_host, &g);
     const Nest *nest = &s->exp->seg.nest;
-    const Sx **ix = NEWN(cx->perm, const Sx *, nest->n);
+    const KExp **ix = NEWN(cx->perm, const KExp *, nest->n);
     for (int d = 0; d < nest->n; d++) {
         const NestDim *nd = &nest->at[d];
         ix[d] = sx_var(cx, nd->idx);

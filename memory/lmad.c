@@ -15,14 +15,14 @@ bool perm_is_identity(const int *perm, int rank)
     return true;
 }
 
-static const Sx **strides_new(Ctx *cx, int rank)
+static const KExp **strides_new(Ctx *cx, int rank)
 {
-    return NEWN(cx->perm, const Sx *, rank);
+    return NEWN(cx->perm, const KExp *, rank);
 }
 
-static Lmad packed(Ctx *cx, Type t, const int *perm, const Sx *offset, const Sx *unit)
+static Lmad packed(Ctx *cx, Type t, const int *perm, const KExp *offset, const KExp *unit)
 {
-    const Sx **strides = strides_new(cx, t.rank);
+    const KExp **strides = strides_new(cx, t.rank);
     for (int k = t.rank - 1; k >= 0; k--) {
         int d = perm ? perm[k] : k;
         strides[d] = unit;
@@ -31,7 +31,7 @@ static Lmad packed(Ctx *cx, Type t, const int *perm, const Sx *offset, const Sx 
     return (Lmad){offset, strides};
 }
 
-Lmad lmad_row_major(Ctx *cx, Type t, const Sx *offset, const Sx *unit)
+Lmad lmad_row_major(Ctx *cx, Type t, const KExp *offset, const KExp *unit)
 {
     return packed(cx, t, NULL, offset, unit);
 }
@@ -43,12 +43,12 @@ Lmad lmad_permuted(Ctx *cx, Type t, const int *perm)
 
 bool lmad_perm(Ctx *cx, Lmad l, Type t, int *perm)
 {
-    const Sx *stride = sx_const(cx, 1);
+    const KExp *stride = sx_const(cx, 1);
     bool used[LMAD_MAX_RANK] = {false};
     ASSERT(t.rank <= LMAD_MAX_RANK);
     for (int k = t.rank - 1; k >= 0; k--) {
         int d = t.rank - 1;
-        while (d >= 0 && (used[d] || !sx_eq(l.strides[d], stride)))
+        while (d >= 0 && (used[d] || !kx_same(l.strides[d], stride)))
             d--;
         if (d < 0)
             return false;
@@ -60,10 +60,10 @@ bool lmad_perm(Ctx *cx, Lmad l, Type t, int *perm)
 }
 
 /* Are dimensions from .. to-1 of t row-major among themselves, with elements `unit` apart? */
-static bool block_is_row_major(Ctx *cx, Lmad l, Type t, int from, int to, const Sx *unit)
+static bool block_is_row_major(Ctx *cx, Lmad l, Type t, int from, int to, const KExp *unit)
 {
     for (int k = to - 1; k >= from; k--) {
-        if (!sx_eq(l.strides[k], unit) && !atom_is_int(t.dims[k], 1))
+        if (!kx_same(l.strides[k], unit) && !atom_is_int(t.dims[k], 1))
             return false;
         unit = sx_mul(cx, unit, sx_atom(cx, t.dims[k]));
     }
@@ -77,23 +77,23 @@ bool lmad_is_row_major(Ctx *cx, Lmad l, Type t)
 
 bool lmad_eq(Lmad a, Lmad b, int rank)
 {
-    if (!sx_eq(a.offset, b.offset))
+    if (!kx_same(a.offset, b.offset))
         return false;
     for (int k = 0; k < rank; k++)
-        if (!sx_eq(a.strides[k], b.strides[k]))
+        if (!kx_same(a.strides[k], b.strides[k]))
             return false;
     return true;
 }
 
-const Sx *lmad_at(Ctx *cx, Lmad l, const Sx *const *ix, int n)
+const KExp *lmad_at(Ctx *cx, Lmad l, const KExp *const *ix, int n)
 {
-    const Sx *at = l.offset;
+    const KExp *at = l.offset;
     for (int k = 0; k < n; k++)
         at = sx_add(cx, at, sx_mul(cx, ix[k], l.strides[k]));
     return at;
 }
 
-Lmad lmad_rows(Ctx *cx, Lmad l, int rank, const Sx *const *ix, int n)
+Lmad lmad_rows(Ctx *cx, Lmad l, int rank, const KExp *const *ix, int n)
 {
     ASSERT(n <= rank);
     return (Lmad){lmad_at(cx, l, ix, n), l.strides + n};
@@ -101,7 +101,7 @@ Lmad lmad_rows(Ctx *cx, Lmad l, int rank, const Sx *const *ix, int n)
 
 Lmad lmad_index(Ctx *cx, Lmad l, const DimIndexes *at)
 {
-    const Sx **strides = strides_new(cx, at->n), *offset = l.offset;
+    const KExp **strides = strides_new(cx, at->n), *offset = l.offset;
     int n = 0;
     for (int k = 0; k < at->n; k++) {
         DimIndex d = at->at[k];
@@ -114,7 +114,7 @@ Lmad lmad_index(Ctx *cx, Lmad l, const DimIndexes *at)
 
 Lmad lmad_rearrange(Ctx *cx, Lmad l, int rank, const int *perm)
 {
-    const Sx **strides = strides_new(cx, rank);
+    const KExp **strides = strides_new(cx, rank);
     for (int k = 0; k < rank; k++)
         strides[k] = l.strides[perm[k]];
     return (Lmad){l.offset, strides};
@@ -122,7 +122,7 @@ Lmad lmad_rearrange(Ctx *cx, Lmad l, int rank, const int *perm)
 
 Lmad lmad_unrearrange(Ctx *cx, Lmad l, int rank, const int *perm)
 {
-    const Sx **strides = strides_new(cx, rank);
+    const KExp **strides = strides_new(cx, rank);
     for (int k = 0; k < rank; k++)
         strides[perm[k]] = l.strides[k];
     return (Lmad){l.offset, strides};
@@ -130,7 +130,7 @@ Lmad lmad_unrearrange(Ctx *cx, Lmad l, int rank, const int *perm)
 
 Lmad lmad_repeat(Ctx *cx, Lmad l, int rank, int n)
 {
-    const Sx **strides = strides_new(cx, n + rank);
+    const KExp **strides = strides_new(cx, n + rank);
     for (int k = 0; k < n + rank; k++)
         strides[k] = k < n ? sx_const(cx, 0) : l.strides[k - n];
     return (Lmad){l.offset, strides};
@@ -138,10 +138,10 @@ Lmad lmad_repeat(Ctx *cx, Lmad l, int rank, int n)
 
 bool lmad_compose(Ctx *cx, Lmad l, Type t, Lmad v, int rank, Lmad *r)
 {
-    const Sx *unit = t.rank == 1 ? l.strides[0] : sx_const(cx, 1);
+    const KExp *unit = t.rank == 1 ? l.strides[0] : sx_const(cx, 1);
     if (t.rank != 1 && !lmad_is_row_major(cx, l, t))
         return false;
-    const Sx **strides = strides_new(cx, rank);
+    const KExp **strides = strides_new(cx, rank);
     for (int k = 0; k < rank; k++)
         strides[k] = sx_mul(cx, unit, v.strides[k]);
     *r = (Lmad){sx_add(cx, l.offset, sx_mul(cx, unit, v.offset)), strides};
@@ -159,10 +159,10 @@ bool lmad_reshape(Ctx *cx, Lmad l, Type from, Type to, Lmad *r)
     int last = from.rank - tail - 1; /* of the dimensions that change */
     while (last > head && atom_is_int(from.dims[last], 1))
         last--;
-    const Sx *unit = last >= head ? l.strides[last] : sx_const(cx, 1);
+    const KExp *unit = last >= head ? l.strides[last] : sx_const(cx, 1);
     if (!block_is_row_major(cx, l, from, head, last + 1, unit))
         return false;
-    const Sx **strides = strides_new(cx, to.rank);
+    const KExp **strides = strides_new(cx, to.rank);
     for (int k = to.rank - 1; k >= 0; k--) {
         if (k < head) {
             strides[k] = l.strides[k];
@@ -177,11 +177,11 @@ bool lmad_reshape(Ctx *cx, Lmad l, Type from, Type to, Lmad *r)
     return true;
 }
 
-const Sx *lmad_span(Ctx *cx, Lmad l, Type t)
+const KExp *lmad_span(Ctx *cx, Lmad l, Type t)
 {
-    const Sx *most = sx_add(cx, l.offset, sx_const(cx, 1)), *zero = sx_const(cx, 0);
+    const KExp *most = sx_add(cx, l.offset, sx_const(cx, 1)), *zero = sx_const(cx, 0);
     for (int k = 0; k < t.rank; k++) {
-        const Sx *last = sx_sub(cx, sx_atom(cx, t.dims[k]), sx_const(cx, 1));
+        const KExp *last = sx_sub(cx, sx_atom(cx, t.dims[k]), sx_const(cx, 1));
         most = sx_add(cx, most, sx_op(cx, SX_MAX, zero, sx_mul(cx, last, l.strides[k])));
     }
     return most;
@@ -190,7 +190,7 @@ const Sx *lmad_span(Ctx *cx, Lmad l, Type t)
 int lmad_unit_dim(Lmad l, int rank)
 {
     for (int k = rank - 1; k >= 0; k--)
-        if (sx_is_const(l.strides[k], 1))
+        if (kx_is_int(l.strides[k], 1))
             return k;
     return -1;
 }

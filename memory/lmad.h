@@ -17,12 +17,12 @@
 enum { LMAD_MAX_RANK = 32 };
 
 typedef struct {
-    const Sx *offset;
-    const Sx *const *strides; /* as many as the array's rank */
+    const KExp *offset;
+    const KExp *const *strides; /* as many as the array's rank */
 } Lmad;
 
 /* Row-major from `offset` on, neighbours `unit` apart. */
-Lmad lmad_row_major(Ctx *cx, Type t, const Sx *offset, const Sx *unit);
+Lmad lmad_row_major(Ctx *cx, Type t, const KExp *offset, const KExp *unit);
 /* An array of type t from the start of its block on, laid out such that the dimensions permuted by
  * perm are row-major: the k-th outermost dimension in memory is dimension perm[k]. NULL: row-major.
  */
@@ -35,9 +35,9 @@ bool lmad_is_row_major(Ctx *cx, Lmad l, Type t);
 bool lmad_eq(Lmad a, Lmad b, int rank);
 
 /* The element's number; fewer indices than dimensions: that of the row's first element. */
-const Sx *lmad_at(Ctx *cx, Lmad l, const Sx *const *ix, int n);
+const KExp *lmad_at(Ctx *cx, Lmad l, const KExp *const *ix, int n);
 /* The rows (of a rank-dimensional array) under n outer indices. */
-Lmad lmad_rows(Ctx *cx, Lmad l, int rank, const Sx *const *ix, int n);
+Lmad lmad_rows(Ctx *cx, Lmad l, int rank, const KExp *const *ix, int n);
 /* The part that the components select: positions disappear, slices stay. */
 Lmad lmad_index(Ctx *cx, Lmad l, const DimIndexes *at);
 /* Dimension d of the result is dimension perm[d] of l. */
@@ -54,7 +54,7 @@ bool lmad_compose(Ctx *cx, Lmad l, Type t, Lmad v, int rank, Lmad *r);
 bool lmad_reshape(Ctx *cx, Lmad l, Type from, Type to, Lmad *r);
 /* One more than the greatest element number that an index within t can have: what the block must
  * hold. */
-const Sx *lmad_span(Ctx *cx, Lmad l, Type t);
+const KExp *lmad_span(Ctx *cx, Lmad l, Type t);
 /* The dimension along which neighbours lie side by side, the last of several; -1 if there is none.
  */
 int lmad_unit_dim(Lmad l, int rank);

@@ -28,7 +28,7 @@ typedef struct {
     bool local;
     const Exp *computed; /* an IOTA, or a REPLICATE of a scalar, that is no block at all: an element
                             is computed from where it would lie (computed.c) */
-    const Sx *elems;     /* local: as many elements as this, which the host knows; NULL: no bound */
+    const KExp *elems;   /* local: as many elements as this, which the host knows; NULL: no bound */
 } Mem;
 
 /* Where a host-level array lies. Bool elements take one byte. */
@@ -93,7 +93,7 @@ bool mem_is_device_loop(const Stm *s);
 
 /* Reading `l` as it lies, neighbours being neighbours in dimension `fast`: does a copy pay? A
  * number that is greater than 0 if so, known at run time. */
-const Sx *mem_copy_pays(Ctx *cx, Lmad l, Type t, int fast);
+const KExp *mem_copy_pays(Ctx *cx, Lmad l, Type t, int fast);
 
 /* Arrays of the host level and of work-groups with block and index function, and the statements
  * that make them (--emit=memory). */

@@ -5,12 +5,12 @@
 
 void mem_print_loc(Out *o, const ArrLoc *l, int rank)
 {
-    bool zero = sx_is_const(l->at.offset, 0);
+    bool zero = kx_is_int(l->at.offset, 0);
     out_printf(o, "%s[", l->mem->computed ? "computed" : l->mem->name);
     if (!zero || rank == 0)
         out_puts(o, sx_c(l->at.offset));
     for (int k = 0; k < rank; k++) {
-        const char *i = sx_is_const(l->at.strides[k], 1) ? "" : sx_c_factor(l->at.strides[k]);
+        const char *i = kx_is_int(l->at.strides[k], 1) ? "" : sx_c_factor(l->at.strides[k]);
         out_printf(o, "%si%d%s%s", k > 0 || !zero ? " + " : "", k, *i ? "*" : "", i);
     }
     out_puts(o, "]");

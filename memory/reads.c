@@ -439,7 +439,7 @@ static bool reads_neighbours(const Accesses *found, const VarMap *locs)
         const Access *ac = &found->at[i];
         const ArrLoc *l = varmap_get(locs, ac->arr);
         if (ac->kind != WANT_GUESS && l && !l->mem->computed &&
-            !sx_is_const(l->at.strides[ac->fast], 1))
+            !kx_is_int(l->at.strides[ac->fast], 1))
             return false;
     }
     return true;

@@ -26,7 +26,7 @@ typedef struct {
     Mem *mem;          /* KP_MEM */
     bool updated;      /* KP_MEM: read and written, so that a second launch would not do the same */
     const KExp *value; /* KP_SCALAR; of type i64 a size */
-    const Sx *bytes;   /* KP_LOCAL */
+    const KExp *bytes; /* KP_LOCAL */
 } KParam;
 typedef VEC(KParam) KParams;
 
@@ -124,8 +124,8 @@ extern const char *const alloc_from_text[];
  * that a maker launches where it has another. */
 typedef struct {
     Kernel *kernel;
-    const Sx *group_size;  /* work-items */
-    const Sx *local_bytes; /* dynamic local memory */
+    const KExp *group_size;  /* work-items */
+    const KExp *local_bytes; /* dynamic local memory */
 } Fit;
 typedef VEC(Fit) Fits;
 
@@ -145,7 +145,7 @@ struct HostOp {
     const char *text;
     Mem *mem, *mem2;
     const Var *var;
-    const Sx *sx, *sx2;
+    const KExp *sx, *sx2;
     Choice *choice; /* H_CHOOSE */
     const KExp *exp, *exp2;
     const Exp *suff; /* H_SUFF: a SUFF */
@@ -156,8 +156,8 @@ struct HostOp {
     Kernel *kernel;
     KParams args; /* like kernel->params, with the arguments of this launch */
     int n_launch_dims;
-    const Sx *groups[3], *local[3];
-    const Sx *bytes,
+    const KExp *groups[3], *local[3];
+    const KExp *bytes,
         *operations; /* that it must move and compute (work.c); for profiles; NULL: not known */
     /* branch and loop */
     LoopKind loop_kind;

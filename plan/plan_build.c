@@ -61,26 +61,26 @@ Mem *pb_mem(PlanBuild *pb, const char *base)
     return mem_new(pb->cx, base, pb->n_mems++);
 }
 
-void pb_alloc_mem(PlanBuild *pb, Mem *m, const Sx *bytes)
+void pb_alloc_mem(PlanBuild *pb, Mem *m, const KExp *bytes)
 {
     int site = plan_site(pb->plan, pb->at, "out of device memory");
     pb_op(pb, (HostOp){.kind = H_ALLOC, .loc = pb->at, .mem = m, .sx = bytes, .site = site});
 }
 
-void pb_alloc_shared(PlanBuild *pb, Mem *m, const Sx *bytes, AllocFrom from)
+void pb_alloc_shared(PlanBuild *pb, Mem *m, const KExp *bytes, AllocFrom from)
 {
     pb_alloc_mem(pb, m, bytes);
     vec_last(pb->ops)->from = from;
 }
 
-Mem *pb_alloc(PlanBuild *pb, const char *base, const Sx *bytes)
+Mem *pb_alloc(PlanBuild *pb, const char *base, const KExp *bytes)
 {
     Mem *m = pb_mem(pb, base);
     pb_alloc_mem(pb, m, bytes);
     return m;
 }
 
-const Sx *pb_let(PlanBuild *pb, const char *base, const Sx *value)
+const KExp *pb_let(PlanBuild *pb, const char *base, const KExp *value)
 {
     if (value->kind == KE_CONST || value->kind == KE_HOST)
         return value;
@@ -105,9 +105,9 @@ static void open_branch(PlanBuild *pb, Var *test)
     pb->ops = &op->then_;
 }
 
-void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than)
+void pb_if_more(PlanBuild *pb, const KExp *a, int64_t than)
 {
-    const Sx *val = pb_let(pb, "n", a);
+    const KExp *val = pb_let(pb, "n", a);
     Arena *arena = pb->cx->perm;
     Var *test = var_new(pb->cx, "test", type_prim(T_BOOL), (Loc){0});
     const KExp *more = kx_prim2(arena, OP_LT, kx_int(arena, than), val);
@@ -115,7 +115,7 @@ void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than)
     open_branch(pb, test);
 }
 
-void pb_choose(PlanBuild *pb, const char *kind, const Sx *can, const Sx *pays, const char *when)
+void pb_choose(PlanBuild *pb, const char *kind, const KExp *can, const KExp *pays, const char *when)
 {
     Choice *c = NEW(pb->cx->perm, Choice);
     *c = (Choice){.kind = kind, .pays = when, .loc = pb->at, .entry = pb->entry};

@@ -44,20 +44,21 @@ void pb_know_sizes(const PlanBuild *pb, Ranges *ra);
 
 /* --- Operations ---------------------------------------------------------------------------- */
 
-void pb_op(PlanBuild *pb, HostOp op);                            /* appends a copy */
-Mem *pb_mem(PlanBuild *pb, const char *base);                    /* a new name, without H_ALLOC */
-void pb_alloc_mem(PlanBuild *pb, Mem *m, const Sx *bytes);       /* H_ALLOC of it */
-Mem *pb_alloc(PlanBuild *pb, const char *base, const Sx *bytes); /* both */
-void pb_alloc_shared(PlanBuild *pb, Mem *m, const Sx *bytes,
+void pb_op(PlanBuild *pb, HostOp op);                              /* appends a copy */
+Mem *pb_mem(PlanBuild *pb, const char *base);                      /* a new name, without H_ALLOC */
+void pb_alloc_mem(PlanBuild *pb, Mem *m, const KExp *bytes);       /* H_ALLOC of it */
+Mem *pb_alloc(PlanBuild *pb, const char *base, const KExp *bytes); /* both */
+void pb_alloc_shared(PlanBuild *pb, Mem *m, const KExp *bytes,
                      AllocFrom from); /* ... of the context */
 /* The value, by a name unless it has one. */
-const Sx *pb_let(PlanBuild *pb, const char *base, const Sx *value);
+const KExp *pb_let(PlanBuild *pb, const char *base, const KExp *value);
 /* What follows is done if a > than, up to pb_else or pb_end. */
-void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than);
+void pb_if_more(PlanBuild *pb, const KExp *a, int64_t than);
 /* ... if a kernel of this kind is taken: where it can run, can > 0, and, unless users or the tuner
  * say otherwise, pays, which is pays >= 100 (cost_percent); when: that, for people. The construct
  * is the one at work. */
-void pb_choose(PlanBuild *pb, const char *kind, const Sx *can, const Sx *pays, const char *when);
+void pb_choose(PlanBuild *pb, const char *kind, const KExp *can, const KExp *pays,
+               const char *when);
 /* ... and a kernel that is launched in it, which belongs to the branch just opened, fits the
  * device. */
 void pb_if_fits(PlanBuild *pb, Fit fit);

@@ -120,7 +120,7 @@ static void add_larger(Work *w, Terms *ts, const Terms *a, Terms *b)
             add_term(w, ts, &b->at[k].factors, b->at[k].count);
 }
 
-static const Sx *term_sx(Ctx *cx, const Term *t)
+static const KExp *term_sx(Ctx *cx, const Term *t)
 {
     return sx_mul(cx, sx_const(cx, t->count), sx_product(cx, t->factors.at, t->factors.n));
 }
@@ -362,7 +362,7 @@ Work *work_of(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 /* --- Launches ------------------------------------------------------------------------------- */
 
 /* All elements, or as many as are asked for: to `whole`, or as a size to add. */
-static const Sx *touched(Work *w, const Touch *x, Terms *whole)
+static const KExp *touched(Work *w, const Touch *x, Terms *whole)
 {
     Atoms dims = {0};
     for (int k = 0; k < x->shape.rank; k++) {
@@ -392,14 +392,14 @@ static bool has_mem(const KParams *args, const Mem *m)
 void work_launch(Work *w, HostOp *launch)
 {
     Terms whole = {0};
-    const Sx *bytes = sx_const(w->cx, 0), *operations = bytes;
+    const KExp *bytes = sx_const(w->cx, 0), *operations = bytes;
     bool reads = w->reads.n == 0;
     for (int k = 0; k < w->reads.n + w->writes.n; k++) {
         const Touch *x = k < w->reads.n ? &w->reads.at[k] : &w->writes.at[k - w->reads.n];
         if (!has_mem(&launch->args, x->mem))
             continue;
         reads = reads || k < w->reads.n;
-        const Sx *some = touched(w, x, &whole);
+        const KExp *some = touched(w, x, &whole);
         bytes = some ? sx_add(w->cx, bytes, some) : bytes;
     }
     for (int i = 0; i < whole.n; i++)

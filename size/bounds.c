@@ -7,7 +7,7 @@
  * products are looked into only where that cannot be. */
 #include "size/prove.h"
 
-SxBounds *sx_bounds_new(Ctx *cx, SxFacts *f, bool (*known)(void *env, const Sx *leaf), void *env)
+SxBounds *sx_bounds_new(Ctx *cx, SxFacts *f, bool (*known)(void *env, const KExp *leaf), void *env)
 {
     SxBounds *b = NEW(cx->perm, SxBounds);
     *b = (SxBounds){cx, f, known, env, varmap_new(cx->perm), 0};
@@ -17,7 +17,7 @@ SxBounds *sx_bounds_new(Ctx *cx, SxFacts *f, bool (*known)(void *env, const Sx *
 /* What a number was computed by, in arithmetic of type t. */
 typedef struct {
     SxKind op;
-    const Sx *x, *y;
+    const KExp *x, *y;
     PrimType t;
 } Step;
 
@@ -45,7 +45,7 @@ static bool prim_step(SxBounds *b, const Exp *e, Step *s)
 }
 
 /* The operation that a is, or that its definition is. */
-static bool step_of(SxBounds *b, const Sx *a, Step *s)
+static bool step_of(SxBounds *b, const KExp *a, Step *s)
 {
     if (a->kind == KE_HOST) {
         const Def *d = ranges_def(sx_facts_ranges(b->facts), a->host);
@@ -59,9 +59,9 @@ static bool step_of(SxBounds *b, const Sx *a, Step *s)
 
 /* --- Upper bounds ----------------------------------------------------------------------------- */
 
-static const Sx *upper_sum(SxBounds *b, const Step *s)
+static const KExp *upper_sum(SxBounds *b, const Step *s)
 {
-    const Sx *u = sx_upper(b, s->x), *v;
+    const KExp *u = sx_upper(b, s->x), *v;
     if (!u || !(v = s->op == SX_ADD ? sx_upper(b, s->y) : sx_lower(b, s->y)))
         return NULL;
     bool ok =
@@ -69,9 +69,10 @@ static const Sx *upper_sum(SxBounds *b, const Step *s)
     return ok ? sx_op(b->cx, s->op, u, v) : NULL;
 }
 
-static const Sx *upper_product(SxBounds *b, const Step *s)
+static const KExp *upper_product(SxBounds *b, const Step *s)
 {
-    const Sx *u = sx_upper(b, s->x), *v = u ? sx_upper(b, s->y) : NULL, *zero = sx_const(b->cx, 0);
+    const KExp *u = sx_upper(b, s->x), *v = u ? sx_upper(b, s->y) : NULL,
+               *zero = sx_const(b->cx, 0);
     if (!v)
         return NULL;
     bool x = sx_nonneg(b->facts, s->x), y = sx_nonneg(b->facts, s->y);
@@ -82,27 +83,27 @@ static const Sx *upper_product(SxBounds *b, const Step *s)
 }
 
 /* Of what may be negative, too, by a divisor that may not. */
-static const Sx *upper_quotient(SxBounds *b, const Step *s)
+static const KExp *upper_quotient(SxBounds *b, const Step *s)
 {
-    const Sx *one = sx_const(b->cx, 1), *u = sx_upper(b, s->x);
+    const KExp *one = sx_const(b->cx, 1), *u = sx_upper(b, s->x);
     if (!u || !sx_le(b->facts, one, s->y))
         return NULL;
-    const Sx *v = sx_lower(b, s->y);
+    const KExp *v = sx_lower(b, s->y);
     u = sx_op(b->cx, SX_MAX, u, sx_const(b->cx, 0));
     /* Where the bound is computed, that the divisor is positive here need not hold. */
     return v ? sx_op(b->cx, s->op, u, sx_op(b->cx, SX_MAX, v, one)) : u;
 }
 
 /* Less than the divisor if that is positive, not positive if it is negative. */
-static const Sx *upper_remainder(SxBounds *b, const Step *s)
+static const KExp *upper_remainder(SxBounds *b, const Step *s)
 {
-    const Sx *v = sx_upper(b, s->y);
+    const KExp *v = sx_upper(b, s->y);
     if (!v)
         return NULL;
     return sx_op(b->cx, SX_MAX, sx_sub(b->cx, v, sx_const(b->cx, 1)), sx_const(b->cx, 0));
 }
 
-static const Sx *upper_step(SxBounds *b, const Step *s)
+static const KExp *upper_step(SxBounds *b, const Step *s)
 {
     if (s->op == SX_ADD || s->op == SX_SUB)
         return upper_sum(b, s);
@@ -112,26 +113,26 @@ static const Sx *upper_step(SxBounds *b, const Step *s)
         return upper_quotient(b, s);
     if (s->op == SX_MOD)
         return upper_remainder(b, s);
-    const Sx *u = sx_upper(b, s->x), *v = u || s->op == SX_MIN ? sx_upper(b, s->y) : NULL;
+    const KExp *u = sx_upper(b, s->x), *v = u || s->op == SX_MIN ? sx_upper(b, s->y) : NULL;
     if (u && v)
         return sx_op(b->cx, s->op, u, v);
     return s->op == SX_MIN ? u ? u : v : NULL;
 }
 
 /* The larger of both, or the one that is taken. */
-static const Sx *upper_choice(SxBounds *b, const Sx *cond, const Sx *x, const Sx *y)
+static const KExp *upper_choice(SxBounds *b, const KExp *cond, const KExp *x, const KExp *y)
 {
-    const Sx *u = sx_upper(b, x), *v = u ? sx_upper(b, y) : NULL;
+    const KExp *u = sx_upper(b, x), *v = u ? sx_upper(b, y) : NULL;
     if (!v)
         return NULL;
     return cond ? sx_select(b->cx, cond, u, v) : sx_op(b->cx, SX_MAX, u, v);
 }
 
-static const Sx *upper_def(SxBounds *b, const Var *v)
+static const KExp *upper_def(SxBounds *b, const Var *v)
 {
     const Atom *below = ranges_below(sx_facts_ranges(b->facts), v);
     if (below) {
-        const Sx *u = sx_upper(b, sx_atom(b->cx, *below));
+        const KExp *u = sx_upper(b, sx_atom(b->cx, *below));
         return u ? sx_sub(b->cx, u, sx_const(b->cx, 1)) : NULL;
     }
     const Def *d = ranges_def(sx_facts_ranges(b->facts), v);
@@ -149,18 +150,18 @@ static const Sx *upper_def(SxBounds *b, const Var *v)
     return e->kind == E_PRIM && prim_step(b, e, &s) ? upper_step(b, &s) : NULL;
 }
 
-static bool is_known(SxBounds *b, const Sx *a)
+static bool is_known(SxBounds *b, const KExp *a)
 {
     return a->kind == KE_CONST || (a->n == 0 && b->known(b->env, a));
 }
 
-const Sx *sx_upper(SxBounds *b, const Sx *a)
+const KExp *sx_upper(SxBounds *b, const KExp *a)
 {
     Step s;
     if (is_known(b, a))
         return a;
     if (a->kind == KE_HOST) {
-        const Sx *u = varmap_get(b->upper, a->host);
+        const KExp *u = varmap_get(b->upper, a->host);
         u = u ? u : upper_def(b, a->host);
         if (u)
             varmap_put(b->upper, a->host, u);
@@ -173,16 +174,16 @@ const Sx *sx_upper(SxBounds *b, const Sx *a)
     return step_of(b, a, &s) ? upper_step(b, &s) : NULL;
 }
 
-void sx_set_upper(SxBounds *b, const Var *v, const Sx *upper)
+void sx_set_upper(SxBounds *b, const Var *v, const KExp *upper)
 {
     varmap_put(b->upper, v, upper);
 }
 
-const Sx *sx_upper_count(SxBounds *b, Ranges *there, Type t)
+const KExp *sx_upper_count(SxBounds *b, Ranges *there, Type t)
 {
-    const Sx *count = sx_const(b->cx, 1), *zero = sx_const(b->cx, 0);
+    const KExp *count = sx_const(b->cx, 1), *zero = sx_const(b->cx, 0);
     for (int k = 0; k < t.rank; k++) {
-        const Sx *n = sx_atom(b->cx, t.dims[k]), *d = sx_upper(b, n);
+        const KExp *n = sx_atom(b->cx, t.dims[k]), *d = sx_upper(b, n);
         if (!d)
             return NULL;
         /* A bound may be negative, and so may a size that a branch not taken would check. */
@@ -195,9 +196,9 @@ const Sx *sx_upper_count(SxBounds *b, Ranges *there, Type t)
 
 /* --- Lower bounds ----------------------------------------------------------------------------- */
 
-static const Sx *lower_step(SxBounds *b, const Step *s)
+static const KExp *lower_step(SxBounds *b, const Step *s)
 {
-    const Sx *u = NULL, *v = NULL;
+    const KExp *u = NULL, *v = NULL;
     if (s->op == SX_ADD || s->op == SX_SUB || s->op == SX_MIN || s->op == SX_MAX) {
         u = sx_lower(b, s->x);
         v = s->op == SX_SUB ? sx_upper(b, s->y) : sx_lower(b, s->y);
@@ -208,14 +209,14 @@ static const Sx *lower_step(SxBounds *b, const Step *s)
     return u && v && (!sum || fits(b, s)) ? sx_op(b->cx, s->op, u, v) : NULL;
 }
 
-const Sx *sx_lower(SxBounds *b, const Sx *a)
+const KExp *sx_lower(SxBounds *b, const KExp *a)
 {
     enum { MAX_DEPTH = 6 };
     Step s;
     if (is_known(b, a))
         return a;
     b->depth++;
-    const Sx *l = b->depth <= MAX_DEPTH && step_of(b, a, &s) ? lower_step(b, &s) : NULL;
+    const KExp *l = b->depth <= MAX_DEPTH && step_of(b, a, &s) ? lower_step(b, &s) : NULL;
     b->depth--;
     return l ? l : sx_nonneg(b->facts, a) ? sx_const(b->cx, 0) : NULL;
 }

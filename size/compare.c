@@ -6,7 +6,7 @@
 enum { FIRST_LEAF = 1 << 30, MAX_LOOKS = 2, KEPT = -1 };
 
 typedef struct {
-    const Sx *sx;
+    const KExp *sx;
     int entered; /* the question that entered its facts, from `fact` on, or KEPT */
     int fact;
 } SxLeaf;
@@ -56,7 +56,7 @@ void sx_facts_reset(SxFacts *f, int mark)
 
 /* --- Polynomials ------------------------------------------------------------------------------ */
 
-static bool poly_of(SxFacts *f, const Sx *a, Poly *p);
+static bool poly_of(SxFacts *f, const KExp *a, Poly *p);
 
 static void assume_nonneg(SxFacts *f, const Poly *p)
 {
@@ -72,7 +72,7 @@ static void assume_sum(SxFacts *f, Poly p, const Poly *q, int64_t k, int64_t c)
 }
 
 /* What is computed from a >= 0 and b >= 1. */
-static void quotient_facts(SxFacts *f, const Sx *sx, const Poly *me)
+static void quotient_facts(SxFacts *f, const KExp *sx, const Poly *me)
 {
     Poly a, b, b1, most, part = *me;
     if (!poly_of(f, sx_left(sx), &a) || !poly_of(f, sx_right(sx), &b))
@@ -101,10 +101,10 @@ static void quotient_facts(SxFacts *f, const Sx *sx, const Poly *me)
     }
 }
 
-static void extremum_facts(SxFacts *f, const Sx *sx, const Poly *me)
+static void extremum_facts(SxFacts *f, const KExp *sx, const Poly *me)
 {
     int64_t k = sx_kind(sx) == SX_MIN ? 1 : -1;
-    const Sx *of[] = {sx_left(sx), sx_right(sx)};
+    const KExp *of[] = {sx_left(sx), sx_right(sx)};
     for (int i = 0; i < 2; i++) {
         Poly p;
         if (poly_of(f, of[i], &p) && poly_scale(&p, k))
@@ -112,7 +112,7 @@ static void extremum_facts(SxFacts *f, const Sx *sx, const Poly *me)
     }
 }
 
-static void leaf_facts(SxFacts *f, const Sx *sx, const Poly *me)
+static void leaf_facts(SxFacts *f, const KExp *sx, const Poly *me)
 {
     if (sx->kind == KE_SIZE)
         assume_nonneg(f, me);
@@ -122,16 +122,16 @@ static void leaf_facts(SxFacts *f, const Sx *sx, const Poly *me)
         extremum_facts(f, sx, me);
 }
 
-static int leaf_index(const SxFacts *f, const Sx *a)
+static int leaf_index(const SxFacts *f, const KExp *a)
 {
     int i = 0;
-    while (i < f->leaves.n && !sx_eq(f->leaves.at[i].sx, a))
+    while (i < f->leaves.n && !kx_same(f->leaves.at[i].sx, a))
         i++;
     return i;
 }
 
 /* Is a a leaf whose facts are there? */
-static bool is_entered(const SxFacts *f, const Sx *a, int *index)
+static bool is_entered(const SxFacts *f, const KExp *a, int *index)
 {
     *index = leaf_index(f, a);
     if (*index == f->leaves.n)
@@ -141,14 +141,14 @@ static bool is_entered(const SxFacts *f, const Sx *a, int *index)
 }
 
 /* What a is made of becomes leaves before a does: it is younger. */
-static void visit_parts(SxFacts *f, const Sx *a)
+static void visit_parts(SxFacts *f, const KExp *a)
 {
     Poly p;
     for (int i = 0; i < a->n; i++)
         poly_of(f, a->x[i], &p);
 }
 
-static Poly leaf_of(SxFacts *f, const Sx *a)
+static Poly leaf_of(SxFacts *f, const KExp *a)
 {
     visit_parts(f, a);
     int i = leaf_index(f, a), mark = prover_mark(f->prover);
@@ -171,7 +171,7 @@ static bool fits(SxFacts *f, const Poly *p)
 }
 
 /* False where a has no polynomial, or one that may be another number than a. */
-static bool poly_of_op(SxFacts *f, const Sx *a, Poly *p)
+static bool poly_of_op(SxFacts *f, const KExp *a, Poly *p)
 {
     Poly b;
     if (!poly_of(f, sx_left(a), p) || !poly_of(f, sx_right(a), &b))
@@ -181,7 +181,7 @@ static bool poly_of_op(SxFacts *f, const Sx *a, Poly *p)
     return ok && fits(f, p);
 }
 
-static bool poly_of(SxFacts *f, const Sx *a, Poly *p)
+static bool poly_of(SxFacts *f, const KExp *a, Poly *p)
 {
     int leaf;
     if (a->kind == KE_CONST) {
@@ -202,14 +202,14 @@ static bool poly_of(SxFacts *f, const Sx *a, Poly *p)
 
 /* --- What leaves stand for -------------------------------------------------------------------- */
 
-static bool case_of(SxFacts *f, Goal *g, const Sx *value)
+static bool case_of(SxFacts *f, Goal *g, const KExp *value)
 {
     Poly p;
     return poly_of(f, value, &p) && prove_case(g, &p);
 }
 
 /* cond != 0, or cond == 0 */
-static void assume_cond(SxFacts *f, const Sx *cond, bool holds)
+static void assume_cond(SxFacts *f, const KExp *cond, bool holds)
 {
     Poly p, minus, none = poly_const(0);
     if (!poly_of(f, cond, &p))
@@ -227,7 +227,7 @@ static void assume_cond(SxFacts *f, const Sx *cond, bool holds)
 static bool leaf_cases(void *env, const void *leaf, Goal *g)
 {
     SxFacts *f = env;
-    const Sx *a = leaf;
+    const KExp *a = leaf;
     if (sx_kind(a) == SX_MIN || sx_kind(a) == SX_MAX)
         return case_of(f, g, sx_left(a)) && case_of(f, g, sx_right(a));
     if (a->kind != KE_SELECT)
@@ -246,7 +246,7 @@ static void leaf_range(void *env, const void *leaf, int64_t *lo, int64_t *hi)
 {
     enum { FACT_BITS = 40 };
     SxFacts *f = env;
-    const Sx *a = leaf;
+    const KExp *a = leaf;
     Poly p, q;
     int64_t l[2], h[2];
     if (a->kind == KE_SIZE) {
@@ -268,14 +268,14 @@ static void leaf_range(void *env, const void *leaf, int64_t *lo, int64_t *hi)
 /* --- Facts and questions ---------------------------------------------------------------------- */
 
 /* b - a - slack */
-static bool difference(SxFacts *f, const Sx *a, const Sx *b, int64_t slack, Poly *p)
+static bool difference(SxFacts *f, const KExp *a, const KExp *b, int64_t slack, Poly *p)
 {
     Poly pa, constant = poly_const(-slack);
     return poly_of(f, a, &pa) && poly_of(f, b, p) && poly_add(p, &pa, -1) &&
            poly_add(p, &constant, 1);
 }
 
-static void assume(SxFacts *f, const Sx *a, const Sx *b, int64_t slack)
+static void assume(SxFacts *f, const KExp *a, const KExp *b, int64_t slack)
 {
     Poly p;
     f->question++;
@@ -287,17 +287,17 @@ static void assume(SxFacts *f, const Sx *a, const Sx *b, int64_t slack)
     assume_nonneg(f, &p);
 }
 
-void sx_assume_le(SxFacts *f, const Sx *a, const Sx *b)
+void sx_assume_le(SxFacts *f, const KExp *a, const KExp *b)
 {
     assume(f, a, b, 0);
 }
 
-void sx_assume_lt(SxFacts *f, const Sx *a, const Sx *b)
+void sx_assume_lt(SxFacts *f, const KExp *a, const KExp *b)
 {
     assume(f, a, b, 1);
 }
 
-static bool certain(SxFacts *f, const Sx *a, const Sx *b, int64_t slack)
+static bool certain(SxFacts *f, const KExp *a, const KExp *b, int64_t slack)
 {
     Poly p;
     f->question++;
@@ -307,22 +307,22 @@ static bool certain(SxFacts *f, const Sx *a, const Sx *b, int64_t slack)
     return ok;
 }
 
-bool sx_le(SxFacts *f, const Sx *a, const Sx *b)
+bool sx_le(SxFacts *f, const KExp *a, const KExp *b)
 {
     return certain(f, a, b, 0);
 }
 
-bool sx_lt(SxFacts *f, const Sx *a, const Sx *b)
+bool sx_lt(SxFacts *f, const KExp *a, const KExp *b)
 {
     return certain(f, a, b, 1);
 }
 
-bool sx_nonneg(SxFacts *f, const Sx *a)
+bool sx_nonneg(SxFacts *f, const KExp *a)
 {
     return certain(f, sx_const(f->cx, 0), a, 0);
 }
 
-void sx_interval(SxFacts *f, const Sx *a, int64_t *lo, int64_t *hi)
+void sx_interval(SxFacts *f, const KExp *a, int64_t *lo, int64_t *hi)
 {
     Poly p;
     *lo = INT64_MIN;

@@ -30,14 +30,14 @@ SxFacts *sx_facts_new(Ctx *cx, Ranges *ra, SxArithmetic arithmetic);
 Ranges *sx_facts_ranges(SxFacts *f);
 int sx_facts_mark(const SxFacts *f);
 void sx_facts_reset(SxFacts *f, int mark);
-void sx_assume_le(SxFacts *f, const Sx *a, const Sx *b);
-void sx_assume_lt(SxFacts *f, const Sx *a, const Sx *b);
+void sx_assume_le(SxFacts *f, const KExp *a, const KExp *b);
+void sx_assume_lt(SxFacts *f, const KExp *a, const KExp *b);
 
-bool sx_le(SxFacts *f, const Sx *a, const Sx *b);
-bool sx_lt(SxFacts *f, const Sx *a, const Sx *b);
-bool sx_nonneg(SxFacts *f, const Sx *a);
+bool sx_le(SxFacts *f, const KExp *a, const KExp *b);
+bool sx_lt(SxFacts *f, const KExp *a, const KExp *b);
+bool sx_nonneg(SxFacts *f, const KExp *a);
 /* *lo <= a <= *hi; INT64_MIN and INT64_MAX where nothing is known. */
-void sx_interval(SxFacts *f, const Sx *a, int64_t *lo, int64_t *hi);
+void sx_interval(SxFacts *f, const KExp *a, int64_t *lo, int64_t *hi);
 
 /* --- bounds.c --------------------------------------------------------------------------------- */
 
@@ -45,22 +45,22 @@ void sx_interval(SxFacts *f, const Sx *a, int64_t *lo, int64_t *hi);
 typedef struct {
     Ctx *cx;
     SxFacts *facts;
-    bool (*known)(void *env, const Sx *leaf);
+    bool (*known)(void *env, const KExp *leaf);
     void *env;
     VarMap *upper; /* of IR variables, as far as found */
     int depth;     /* of lower bounds at work */
 } SxBounds;
 
-SxBounds *sx_bounds_new(Ctx *cx, SxFacts *f, bool (*known)(void *env, const Sx *leaf), void *env);
+SxBounds *sx_bounds_new(Ctx *cx, SxFacts *f, bool (*known)(void *env, const KExp *leaf), void *env);
 /* A size over known leaves that is certainly not less (not greater) than a, if it is computed
  * exactly (sx_exact_c); NULL if none is found. An upper bound may be negative: that of a counter
  * that takes no turn is -1. */
-const Sx *sx_upper(SxBounds *b, const Sx *a);
-const Sx *sx_lower(SxBounds *b, const Sx *a);
+const KExp *sx_upper(SxBounds *b, const KExp *a);
+const KExp *sx_lower(SxBounds *b, const KExp *a);
 /* The number of elements of an array of type t, or a bound of it; NULL if none is found. there:
  * what is known where it is computed. */
-const Sx *sx_upper_count(SxBounds *b, Ranges *there, Type t);
+const KExp *sx_upper_count(SxBounds *b, Ranges *there, Type t);
 /* v is at most upper: the caller knows. */
-void sx_set_upper(SxBounds *b, const Var *v, const Sx *upper);
+void sx_set_upper(SxBounds *b, const Var *v, const KExp *upper);
 
 #endif

@@ -13,7 +13,7 @@ static const PrimOp prim_of[] = {
     [SX_MIN] = OP_MIN,       [SX_MAX] = OP_MAX,         [SX_SELECT] = N_PRIM_OPS,
     [SX_SIZE] = N_PRIM_OPS};
 
-SxKind sx_kind(const Sx *a)
+SxKind sx_kind(const KExp *a)
 {
     switch (a->kind) {
     case KE_CONST: return SX_CONST;
@@ -36,41 +36,31 @@ SxKind sx_kind(const Sx *a)
     ice(NO_LOC, "%s is no size", kir_exp_c(a));
 }
 
-const Sx *sx_const(Ctx *cx, int64_t k)
+const KExp *sx_const(Ctx *cx, int64_t k)
 {
     return kx_int(cx->perm, k);
 }
 
-const Sx *sx_var(Ctx *cx, const Var *v)
+const KExp *sx_var(Ctx *cx, const Var *v)
 {
     return kx_node(cx->perm, (KExp){.kind = KE_HOST, .type = ktype(T_I64), .host = v});
 }
 
-const Sx *sx_atom(Ctx *cx, Atom a)
+const KExp *sx_atom(Ctx *cx, Atom a)
 {
     return a.var ? sx_var(cx, a.var) : sx_const(cx, a.c.i);
 }
 
-const Sx *sx_kvar(Ctx *cx, const KVar *v)
-{
-    return kx_node(cx->perm, (KExp){.kind = KE_VAR, .type = ktype(T_I64), .var = v});
-}
-
-const Sx *sx_size(Ctx *cx, SizeId id)
+const KExp *sx_size(Ctx *cx, SizeId id)
 {
     return kx_size(cx->perm, id);
 }
 
-/* --- Order and equality ----------------------------------------------------------------------- */
-
-bool sx_is_const(const Sx *a, int64_t k)
-{
-    return a->kind == KE_CONST && a->c.i == k;
-}
+/* --- Order ------------------------------------------------------------------------------------ */
 
 /* Variables of kernels by name; those of the same name stay as they come (nothing else of them is
  * the same in each run). */
-static int kvar_cmp(const Sx *a, const Sx *b)
+static int kvar_cmp(const KExp *a, const KExp *b)
 {
     if (a->var == b->var)
         return 0;
@@ -79,7 +69,7 @@ static int kvar_cmp(const Sx *a, const Sx *b)
 }
 
 /* An order of expressions, for normal forms; 0 only if they are equal. */
-static int sx_cmp(const Sx *a, const Sx *b)
+static int sx_cmp(const KExp *a, const KExp *b)
 {
     if (a == b)
         return 0;
@@ -100,20 +90,15 @@ static int sx_cmp(const Sx *a, const Sx *b)
     return c;
 }
 
-bool sx_eq(const Sx *a, const Sx *b)
-{
-    return a == b;
-}
-
 /* --- Normal forms ----------------------------------------------------------------------------- */
 
-static bool is_op(const Sx *a, PrimOp op)
+static bool is_op(const KExp *a, PrimOp op)
 {
     return a->kind == KE_PRIM && a->op == op;
 }
 
 /* As it is. */
-static const Sx *node(Ctx *cx, PrimOp op, const Sx *a, const Sx *b)
+static const KExp *node(Ctx *cx, PrimOp op, const KExp *a, const KExp *b)
 {
     const KExp *of[] = {a, b};
     return kx_node(
@@ -123,13 +108,13 @@ static const Sx *node(Ctx *cx, PrimOp op, const Sx *a, const Sx *b)
 
 /* Products are kept as (..(f1*f2)*..)*const with the factors in order, so that equal products are
  * equal as trees, whatever the order they were multiplied in. */
-static const Sx *mul_factor(Ctx *cx, const Sx *prod, const Sx *f)
+static const KExp *mul_factor(Ctx *cx, const KExp *prod, const KExp *f)
 {
-    if (sx_is_const(prod, 0) || sx_is_const(f, 0))
+    if (kx_is_int(prod, 0) || kx_is_int(f, 0))
         return sx_const(cx, 0);
-    if (sx_is_const(f, 1))
+    if (kx_is_int(f, 1))
         return prod;
-    if (sx_is_const(prod, 1))
+    if (kx_is_int(prod, 1))
         return f;
     int64_t k;
     if (prod->kind == KE_CONST) {
@@ -137,7 +122,7 @@ static const Sx *mul_factor(Ctx *cx, const Sx *prod, const Sx *f)
             return sx_const(cx, k);
         return node(cx, OP_MUL, f, prod);
     }
-    const Sx *last = is_op(prod, OP_MUL) ? prod->x[1] : prod;
+    const KExp *last = is_op(prod, OP_MUL) ? prod->x[1] : prod;
     bool before = f->kind != KE_CONST && (last->kind == KE_CONST || sx_cmp(f, last) < 0);
     if (f->kind == KE_CONST && last->kind == KE_CONST &&
         !__builtin_mul_overflow(last->c.i, f->c.i, &k))
@@ -149,7 +134,7 @@ static const Sx *mul_factor(Ctx *cx, const Sx *prod, const Sx *f)
     return node(cx, OP_MUL, mul_factor(cx, prod->x[0], f), last);
 }
 
-static const Sx *sx_product2(Ctx *cx, const Sx *a, const Sx *b)
+static const KExp *sx_product2(Ctx *cx, const KExp *a, const KExp *b)
 {
     if (is_op(b, OP_MUL))
         return mul_factor(cx, sx_product2(cx, a, b->x[0]), b->x[1]);
@@ -157,7 +142,7 @@ static const Sx *sx_product2(Ctx *cx, const Sx *a, const Sx *b)
 }
 
 /* a + k with constants collected at the right end. */
-static const Sx *add_const(Ctx *cx, const Sx *a, int64_t k)
+static const KExp *add_const(Ctx *cx, const KExp *a, int64_t k)
 {
     int64_t sum;
     bool ends = a->n == 2 && a->x[1]->kind == KE_CONST;
@@ -176,15 +161,15 @@ static const Sx *add_const(Ctx *cx, const Sx *a, int64_t k)
 
 /* Is a op b just a, beyond what all expressions fold? A quotient or remainder of 0; the least (the
  * greatest) of two of which b is one. */
-static bool stays(SxKind op, const Sx *a, const Sx *b)
+static bool stays(SxKind op, const KExp *a, const KExp *b)
 {
     if (op == SX_DIV || op == SX_MOD)
-        return sx_is_const(a, 0);
+        return kx_is_int(a, 0);
     return (op == SX_MIN || op == SX_MAX) && is_op(a, prim_of[op]) &&
            (a->x[0] == b || a->x[1] == b);
 }
 
-const Sx *sx_op(Ctx *cx, SxKind op, const Sx *a, const Sx *b)
+const KExp *sx_op(Ctx *cx, SxKind op, const KExp *a, const KExp *b)
 {
     ASSERT(op >= SX_ADD && op <= SX_MAX);
     if (op == SX_MUL)
@@ -201,39 +186,39 @@ const Sx *sx_op(Ctx *cx, SxKind op, const Sx *a, const Sx *b)
 }
 
 /* What a is where cond is known to be 0, or not to be. */
-static const Sx *arm(const Sx *a, const Sx *cond, bool not_zero)
+static const KExp *arm(const KExp *a, const KExp *cond, bool not_zero)
 {
-    while (a->kind == KE_SELECT && sx_eq(sx_cond(a), cond))
+    while (a->kind == KE_SELECT && kx_same(sx_cond(a), cond))
         a = not_zero ? sx_left(a) : sx_right(a);
     return a;
 }
 
-const Sx *sx_select(Ctx *cx, const Sx *cond, const Sx *a, const Sx *b)
+const KExp *sx_select(Ctx *cx, const KExp *cond, const KExp *a, const KExp *b)
 {
     return kx_select(cx->perm, cond, arm(a, cond, true), arm(b, cond, false));
 }
 
-const Sx *sx_product(Ctx *cx, const Atom *dims, int n)
+const KExp *sx_product(Ctx *cx, const Atom *dims, int n)
 {
-    const Sx *p = sx_const(cx, 1);
+    const KExp *p = sx_const(cx, 1);
     for (int i = 0; i < n; i++)
         p = sx_mul(cx, p, sx_atom(cx, dims[i]));
     return p;
 }
 
-const Sx *sx_with(Ctx *cx, const Sx *a, const Var *v, const Sx *x)
+const KExp *sx_with(Ctx *cx, const KExp *a, const Var *v, const KExp *x)
 {
     if (a->kind == KE_HOST && a->host == v)
         return x;
     if (a->n == 0)
         return a;
-    const Sx *l = sx_with(cx, sx_left(a), v, x), *r = sx_with(cx, sx_right(a), v, x);
+    const KExp *l = sx_with(cx, sx_left(a), v, x), *r = sx_with(cx, sx_right(a), v, x);
     if (a->kind == KE_SELECT)
         return sx_select(cx, sx_with(cx, sx_cond(a), v, x), l, r);
     return sx_op(cx, sx_kind(a), l, r);
 }
 
-bool sx_is_polynomial(const Sx *a)
+bool sx_is_polynomial(const KExp *a)
 {
     if (is_op(a, OP_ADD) || is_op(a, OP_SUB) || is_op(a, OP_MUL))
         return sx_is_polynomial(a->x[0]) && sx_is_polynomial(a->x[1]);

@@ -13,9 +13,9 @@
 typedef struct {
     KGen *kg;
     GroupWork work;
-    const Sx *turns; /* how often the code at hand is run */
-    const Sx *max;   /* the largest number of elements of a construct */
-    bool scans;      /* is one of them a scan? */
+    const KExp *turns; /* how often the code at hand is run */
+    const KExp *max;   /* the largest number of elements of a construct */
+    bool scans;        /* is one of them a scan? */
 } Walk;
 
 /* What a loop is taken for of whose turns the host knows nothing. */
@@ -46,9 +46,9 @@ static void know(Walk *w, const Stm *s)
         ranges_bind(w->kg->known, &s->pat, s->exp);
 }
 
-static const Sx *turns_of(Walk *w, const Exp *e)
+static const KExp *turns_of(Walk *w, const Exp *e)
 {
-    const Sx *n = NULL;
+    const KExp *n = NULL;
     if (e->kind == E_LOOP && e->loop.kind == LOOP_FOR && atom_type(e->loop.bound).elem == T_I64)
         n = kg_bound(w->kg, e->loop.bound);
     else if (exp_member(e) == M_soac)
@@ -121,7 +121,7 @@ static void walk_seg(Walk *w, const Exp *e)
     bind_parts(w->kg, e);
     for (int k = 0; k < e->seg.nest.n; k++) {
         const NestDim *d = &e->seg.nest.at[k];
-        const Sx *bound = kg_bound(w->kg, d->width);
+        const KExp *bound = kg_bound(w->kg, d->width);
         n.width = bound && n.width ? sx_mul(cx, n.width, bound) : NULL;
         for (int j = 0; j < d->xs.n; j++)
             if (d->xs.at[j]->type.rank == 0)
@@ -133,7 +133,7 @@ static void walk_seg(Walk *w, const Exp *e)
     n.elem = group_time_add(cx, n.elem, body_time(w, e->seg.body));
     if (e->kind == E_SEGRED || e->kind == E_SEGSCAN) {
         GroupTime op = body_time(w, e->seg.op->body);
-        const Sx *passes = sx_const(cx, e->kind == E_SEGSCAN ? 2 : 1);
+        const KExp *passes = sx_const(cx, e->kind == E_SEGSCAN ? 2 : 1);
         n.elem = group_time_add(cx, n.elem, group_time_times(cx, passes, op));
         n.step = group_time_add(cx, op, group_time_read(cx, true));
         n.steps = 1;
@@ -151,7 +151,7 @@ static void walk_lambda(void *env, Lambda *l)
 
 static void walk_exp(Walk *w, const Exp *e)
 {
-    const Sx *around = w->turns;
+    const KExp *around = w->turns;
     if (exp_is_seg(e)) {
         walk_seg(w, e);
         return;
@@ -176,9 +176,9 @@ static Walk walk_group(PlanBuild *pb, const Exp *e)
 {
     Ctx *cx = pb->cx;
     Walk w = {.kg = kg_new(pb, "probe", e), .turns = sx_const(cx, 1), .max = sx_const(cx, 1)};
-    const Sx *one = sx_const(cx, 1), *groups = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
-    const Sx *units = sx_op(cx, SX_MAX, one, sx_size(cx, SIZE_COMPUTE_UNITS));
-    const Sx *share = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, groups, units));
+    const KExp *one = sx_const(cx, 1), *groups = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
+    const KExp *units = sx_op(cx, SX_MAX, one, sx_size(cx, SIZE_COMPUTE_UNITS));
+    const KExp *share = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, groups, units));
     w.work.groups = pb_let(pb, "share", share);
     bind_parts(w.kg, e);
     walk_body(&w, e->seg.body);
@@ -187,16 +187,16 @@ static Walk walk_group(PlanBuild *pb, const Exp *e)
 
 /* The size that takes the least time, but not more than the widest construct has elements, in full
  * warps; first: the smallest one to choose from. */
-static const Sx *group_threads(PlanBuild *pb, const Walk *w, int first)
+static const KExp *group_threads(PlanBuild *pb, const Walk *w, int first)
 {
     Ctx *cx = pb->cx;
-    const Sx *times[GROUP_SIZES];
+    const KExp *times[GROUP_SIZES];
     for (int k = first; k < GROUP_SIZES; k++)
         times[k] = pb_let(pb, arena_printf(cx->perm, "time_%d", group_size_number(k)),
                           group_all_time(cx, &w->work, k));
-    const Sx *warp = sx_const(cx, RT_USUAL_WARP);
-    const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w->max, warp), warp);
-    const Sx *size = sx_op(cx, SX_MIN, group_best_size(cx, times, first), full);
+    const KExp *warp = sx_const(cx, RT_USUAL_WARP);
+    const KExp *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w->max, warp), warp);
+    const KExp *size = sx_op(cx, SX_MIN, group_best_size(cx, times, first), full);
     /* On a CPU it is one: the work-items of a group run one after the other there, and PoCL 3.1
      * miscompiles loops around barriers that hold a conditional in an inner loop. */
     return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, size, sx_team_size(cx)));
@@ -205,7 +205,7 @@ static const Sx *group_threads(PlanBuild *pb, const Walk *w, int first)
 static KLoc result_row(KGen *kg, const ArrLoc *out, const Exp *e, const Var *v)
 {
     int depth = e->seg.nest.n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
     KLoc l = kg_result(kg, out, v->type);
     return loc_row_n(kg, &l, v->type.rank, ix, depth);
@@ -239,7 +239,8 @@ static void note_own_writes(const Body *b, const KLoc *rows, int n)
 }
 
 /* The loop of a work-group over its elements, and one element. */
-static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *outs, const Sx *total)
+static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *outs,
+                       const KExp *total)
 {
     const Nest *nest = &e->seg.nest;
     const Body *b = e->seg.body;
@@ -264,17 +265,17 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
 /* How many elements a group of a kernel that may have several at a time gets, of `local` bytes
  * each: so many that memory is read in whole sectors, or not beside each other that there is a
  * warp, if there is room for them, and each compute unit has a group. */
-static const Sx *group_columns(Ctx *cx, const Sx *threads, const Sx *local, const Sx *total,
-                               bool beside)
+static const KExp *group_columns(Ctx *cx, const KExp *threads, const KExp *local, const KExp *total,
+                                 bool beside)
 {
     enum { SECTOR = 8 }; /* of 4 bytes */
-    const Sx *one = sx_const(cx, 1), *columns = one, *team = sx_team_size(cx);
+    const KExp *one = sx_const(cx, 1), *columns = one, *team = sx_team_size(cx);
     if (!beside)
         team = sx_op(cx, SX_MIN, team, sx_const(cx, RT_USUAL_WARP));
-    const Sx *most = sx_op(cx, SX_DIV, team, threads);
-    const Sx *room =
+    const KExp *most = sx_op(cx, SX_DIV, team, threads);
+    const KExp *room =
         sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), sx_op(cx, SX_MAX, one, local));
-    const Sx *units = sx_op(cx, SX_MAX, one, sx_size(cx, SIZE_COMPUTE_UNITS));
+    const KExp *units = sx_op(cx, SX_MAX, one, sx_size(cx, SIZE_COMPUTE_UNITS));
     most = sx_op(cx, SX_MIN, sx_op(cx, SX_MIN, most, room), sx_op(cx, SX_DIV, total, units));
     for (int n = 2; n <= SECTOR; n *= 2)
         columns = sx_select(cx, sx_op(cx, SX_DIV, most, sx_const(cx, n)), sx_const(cx, n), columns);
@@ -289,7 +290,7 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     HostOps ops = {0};
     PlanBuild piece = pb_piece(pb, &ops);
     KGen *kg = kg_new(&piece, "segmap_intra", e);
-    const Sx *total = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
+    const KExp *total = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
     Var *size = var_new(cx, "size", type_prim(T_I64), (Loc){0});
     kg->group_size = sx_var(cx, size);
     kg->sized = true;

@@ -147,7 +147,7 @@ GroupAfter group_after(KGen *kg, const Body *b, int i)
 
 /* Binds the nest of a map at indices ix; now: the elements in registers, KVar of arrays
  * and their rows. */
-static void bind_nest(KGen *kg, const Nest *nest, const Sx *const *ix, VarMap *now)
+static void bind_nest(KGen *kg, const Nest *nest, const KExp *const *ix, VarMap *now)
 {
     for (int k = 0; k < nest->n; k++) {
         const NestDim *d = &nest->at[k];
@@ -166,7 +166,7 @@ static void bind_nest(KGen *kg, const Nest *nest, const Sx *const *ix, VarMap *n
 }
 
 /* When the element's work fails, the group goes on with zeros. */
-static void map_elem(KGen *kg, const Stm *s, const Sx *const *ix, VarMap *now)
+static void map_elem(KGen *kg, const Stm *s, const KExp *const *ix, VarMap *now)
 {
     const Body *b = s->exp->seg.body;
     KVar **r = NEWN(kg->cx->perm, KVar *, s->pat.n);
@@ -185,7 +185,7 @@ static void map_elem(KGen *kg, const Stm *s, const Sx *const *ix, VarMap *now)
 }
 
 VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac,
-                         const Sx *const *ix)
+                         const KExp *const *ix)
 {
     VarMap *now = varmap_new(kg->cx->perm);
     for (int j = 0; j < ac->n; j++)
@@ -195,7 +195,7 @@ VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs
     return now;
 }
 
-void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const Sx *const *ix,
+void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const KExp *const *ix,
                        const VarMap *now)
 {
     for (int i = 0; i < a->n; i++)

@@ -71,7 +71,7 @@ static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const KLoc *st
                           const KLoc *outs)
 {
     const Nest *nest = &s->exp->seg.nest;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, nest->n);
     nest_indices(kg, nest, nest->n, ix);
     const KExp *j = kg_open_shared(kg, kg_at(kg, nest_size_k(kg, nest, 0, nest->n)), false);
     Accs x = element(kg, s, ac, outs, bind_all, j, NULL);
@@ -172,7 +172,7 @@ static void apply_own(KGen *kg, const Accs *ac, const Run *r, const Elem *el)
 static const KExp **staged(KGen *kg, const Nest *nest, const Accs *ac, const KLoc *stage,
                            const KExp *i)
 {
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, nest->n);
     const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
     nest_indices(kg, nest, nest->n - 1, ix);
     ix[nest->n - 1] = kg_sx_of(kg, i);
@@ -286,7 +286,7 @@ static void scan_run(KGen *kg, const Stm *s, const Accs *ac, const Run *r, const
                      const GroupAfter *after)
 {
     const Nest *nest = &s->exp->seg.nest;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, nest->n);
     Elem el = elem_at(kg, r, open_run(kg, r));
     nest_indices(kg, nest, nest->n - 1, ix);
     ix[nest->n - 1] = kg_sx_of(kg, el.i);
@@ -333,7 +333,7 @@ static void copy_out(KGen *kg, const Stm *s, int n, const KLoc *stage, const KLo
                      const bool *kept)
 {
     const Nest *nest = &s->exp->seg.nest;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, nest->n);
     bool any = false;
     for (int j = 0; j < n; j++)
         any = any || (stage[j].mem != outs[j].mem && (!kept || kept[j]));

@@ -72,7 +72,7 @@ static void map_elements(KGen *kg, const Stm *s, const KLoc *outs)
     const Body *b = e->seg.body;
     int depth = e->seg.nest.n;
     KLoc *rows = NEWN(kg->cx->perm, KLoc, s->pat.n);
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
     WorkMark m = open_elements(kg, &e->seg.nest, depth, seg_is_straight(b));
     for (int j = 0; j < s->pat.n; j++)
@@ -124,7 +124,7 @@ static void together_red(KGen *kg, const Stm *s, const Accs *ac, const KLoc *out
     accs_tree(kg, ac, &n);
     kb_if(b, kg_and(kg, n.active, kg_eq(kg, n.p, kg_int(kg, 0))));
     nest_bind(kg, nest, nest->n - 1, n.seg);
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, nest->n);
     nest_indices(kg, nest, nest->n - 1, ix);
     for (int j = 0; j < ac->n; j++)
         loc_store(kg, &outs[j], ix, nest->n - 1, kg_of(kg, ac->acc[j]));
@@ -290,7 +290,7 @@ static void hist_by_group(KGen *kg, const Hist *h, const KLoc *locs)
     kg_if_single(kg);
     hist_alone(kg, h, locs);
     kb_else(kg->kb);
-    const Sx *all = nest_size_k(kg, &e->seg.nest, 0, e->seg.nest.n);
+    const KExp *all = nest_size_k(kg, &e->seg.nest, 0, e->seg.nest.n);
     const KExp *total = kb_let(kg->kb, "total", kg_at(kg, all));
     if (!h->parts)
         hist_in_turns(kg, h, total, locs);

@@ -237,7 +237,7 @@ void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
     const Nest *nest = &e->seg.nest;
     const Lambda *op = e->seg.op;
     int n = e->seg.nes.n, depth = nest->n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     nest_indices(kg, nest, depth, ix);
     Carries *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
     const KExp *i =

@@ -8,11 +8,12 @@ static PrimType word_of(PrimType t)
     return prim_type_bytes[t] == 8 ? T_U64 : T_U32;
 }
 
-ArriveMems arrive_mems(PlanBuild *pb, const Lambda *op, int n, const Sx *counters, const Sx *parts)
+ArriveMems arrive_mems(PlanBuild *pb, const Lambda *op, int n, const KExp *counters,
+                       const KExp *parts)
 {
     Ctx *cx = pb->cx;
     ArriveMems m = {.count = pb_mem(pb, "count"), .parts = NEWN(cx->perm, Mem *, n)};
-    const Sx *word = sx_const(cx, prim_type_bytes[T_U32]);
+    const KExp *word = sx_const(cx, prim_type_bytes[T_U32]);
     pb_alloc_shared(pb, m.count, sx_mul(cx, counters, word), ALLOC_COUNTS);
     for (int j = 0; j < n; j++) {
         int bytes = prim_type_bytes[word_of(op->params.at[j]->type.elem)];

@@ -24,7 +24,8 @@ typedef struct {
 } Arrive;
 
 /* Blocks for so many counters and parts, of n values that op combines. */
-ArriveMems arrive_mems(PlanBuild *pb, const Lambda *op, int n, const Sx *counters, const Sx *parts);
+ArriveMems arrive_mems(PlanBuild *pb, const Lambda *op, int n, const KExp *counters,
+                       const KExp *parts);
 Arrive arrive_open(KGen *kg, const ArriveMems *m, int n, const PrimType *types);
 void arrive_put(const Arrive *a, const KExp *at, const KExp *const *x);
 const KExp **arrive_get(const Arrive *a, const KExp *at);

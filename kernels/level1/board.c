@@ -50,9 +50,9 @@ bool board_holds(const Exp *e)
     return n <= LINE;
 }
 
-const Sx *board_bytes(Ctx *cx, const Sx *groups)
+const KExp *board_bytes(Ctx *cx, const KExp *groups)
 {
-    const Sx *lines = sx_add(cx, groups, sx_const(cx, 1));
+    const KExp *lines = sx_add(cx, groups, sx_const(cx, 1));
     return sx_mul(cx, lines, sx_const(cx, LINE * (int64_t)sizeof(uint64_t)));
 }
 

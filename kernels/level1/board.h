@@ -29,7 +29,7 @@ typedef struct {
 /* Does a value of e's operator fit into a line? */
 bool board_holds(const Exp *e);
 /* The bytes of a board for so many groups. */
-const Sx *board_bytes(Ctx *cx, const Sx *groups);
+const KExp *board_bytes(Ctx *cx, const KExp *groups);
 /* Draws the group's number, of `total`, which is the number of groups that the launch has. A
  * barrier. `words`: of the launch, from kg_param_mem. */
 Board board_open(KGen *kg, const Accs *ac, KBuf *words, const KExp *total);

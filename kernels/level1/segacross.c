@@ -32,18 +32,18 @@ static bool has_strips(const Stm *s)
 /* Host: all segments, those of a block; its threads to a segment; and how blocks are cut, as if
  * they were segments. */
 typedef struct {
-    const Sx *n_segs, *beside, *threads;
+    const KExp *n_segs, *beside, *threads;
     Segments cut;
 } Blocks;
 
 /* Segments of a block where there are groups: one thread to each suffices if all of them fill the
  * device. */
-static const Sx *beside_in_group(Ctx *cx, const Sx *n_segs, const Sx *fill)
+static const KExp *beside_in_group(Ctx *cx, const KExp *n_segs, const KExp *fill)
 {
-    const Sx *team = sx_team_size(cx), *round = sx_const(cx, ROUND);
-    const Sx *most = sx_select(cx, sx_op(cx, SX_DIV, n_segs, fill), team, sx_const(cx, BESIDE));
-    const Sx *blocks = sx_op(cx, SX_MAX, sx_op(cx, SX_CEILDIV, n_segs, most), sx_const(cx, 1));
-    const Sx *even = sx_op(cx, SX_CEILDIV, sx_op(cx, SX_CEILDIV, n_segs, blocks), round);
+    const KExp *team = sx_team_size(cx), *round = sx_const(cx, ROUND);
+    const KExp *most = sx_select(cx, sx_op(cx, SX_DIV, n_segs, fill), team, sx_const(cx, BESIDE));
+    const KExp *blocks = sx_op(cx, SX_MAX, sx_op(cx, SX_CEILDIV, n_segs, most), sx_const(cx, 1));
+    const KExp *even = sx_op(cx, SX_CEILDIV, sx_op(cx, SX_CEILDIV, n_segs, blocks), round);
     return sx_op(cx, SX_MIN, team, sx_op(cx, SX_MIN, n_segs, sx_mul(cx, even, round)));
 }
 
@@ -51,23 +51,23 @@ static Blocks blocks_of(PlanBuild *pb, const Stm *s)
 {
     Ctx *cx = pb->cx;
     const Nest *nest = &s->exp->seg.nest;
-    const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
-    const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS),
-                             sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team));
+    const KExp *one = sx_const(cx, 1), *team = sx_team_size(cx);
+    const KExp *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS),
+                               sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team));
     Blocks bl = {.n_segs = nest_size(cx, nest, 0, nest->n - 1)};
-    const Sx *in_group =
+    const KExp *in_group =
         beside_in_group(cx, bl.n_segs, sx_op(cx, SX_MAX, sx_mul(cx, teams, team), one));
-    const Sx *alone = sx_const(cx, has_strips(s) ? STRIP : 1);
-    const Sx *beside = sx_select(cx, sx_sub(cx, team, one), in_group, alone);
+    const KExp *alone = sx_const(cx, has_strips(s) ? STRIP : 1);
+    const KExp *beside = sx_select(cx, sx_sub(cx, team, one), in_group, alone);
     bl.beside = pb_let(pb, "beside", sx_op(cx, SX_MAX, beside, one));
     bl.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, sx_op(cx, SX_DIV, team, bl.beside), one));
     bl.cut = (Segments){.n_segs = sx_op(cx, SX_CEILDIV, bl.n_segs, bl.beside),
                         .width = sx_atom(cx, nest_width(nest)),
                         .threads = team};
-    const Sx *workers =
+    const KExp *workers =
         sx_op(cx, SX_DIV, teams, sx_select(cx, sx_sub(cx, team, one), sx_const(cx, WAITING), one));
-    const Sx *each = sx_op(cx, SX_DIV, workers, sx_op(cx, SX_MAX, bl.cut.n_segs, one));
-    const Sx *worth =
+    const KExp *each = sx_op(cx, SX_DIV, workers, sx_op(cx, SX_MAX, bl.cut.n_segs, one));
+    const KExp *worth =
         sx_mul(cx, bl.threads, sx_mul(cx, sx_size(cx, SIZE_ITEM_ELEMS), sx_const(cx, TURNS)));
     segments_cut(pb, &bl.cut, sx_mul(cx, each, bl.cut.n_segs),
                  sx_op(cx, SX_CEILDIV, bl.cut.width, worth));
@@ -251,8 +251,8 @@ void segred_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     Blocks bl = blocks_of(pb, s);
-    const Sx *zero = sx_const(pb->cx, 0), *one = sx_const(pb->cx, 1), *chunks = bl.cut.chunks;
-    const Sx *parts =
+    const KExp *zero = sx_const(pb->cx, 0), *one = sx_const(pb->cx, 1), *chunks = bl.cut.chunks;
+    const KExp *parts =
         sx_select(pb->cx, sx_sub(pb->cx, chunks, one), sx_mul(pb->cx, bl.n_segs, chunks), zero);
     ArriveMems mems = arrive_mems(pb, e->seg.op, e->seg.nes.n, bl.cut.n_segs, parts);
     KGen *kg = kg_new(pb, "segred_across", e);

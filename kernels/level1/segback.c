@@ -193,7 +193,7 @@ static void bind_reader(Back *k, const NestDim *d, const KExp **values)
 static void store_wanted(Back *k, const KExp *number, const KExp **values)
 {
     KGen *kg = k->kg;
-    const Sx *ix[1];
+    const KExp *ix[1];
     nest_indices(kg, &k->e->seg.nest, 1, ix);
     const KExp *left = kg_sub(kg, kg_sub(kg, k->n.width, k->n.beg), number);
     const KExp *all = kx_bool(kg->cx->perm, true), *last = kg_eq(kg, left, kg_int(kg, 1));
@@ -239,7 +239,7 @@ static void store_elems(Back *k, bool asked)
 {
     KGen *kg = k->kg;
     int depth = k->e->seg.nest.n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     const KExp *number = dealt_number(k, open_elems(k, stores_plainly(k)));
     if_element(k, number, asked);
     nest_indices(kg, &k->e->seg.nest, depth, ix);
@@ -385,13 +385,13 @@ static int elems_of(const Exp *e)
 static Segments cut(PlanBuild *pb, const Segments *sg, int each)
 {
     Ctx *cx = pb->cx;
-    const Sx *one = sx_const(cx, 1), *warp = sx_const(cx, WINDOW);
-    const Sx *tile = sx_mul(cx, sx_size(cx, SIZE_GROUP_SIZE), sx_const(cx, each));
+    const KExp *one = sx_const(cx, 1), *warp = sx_const(cx, WINDOW);
+    const KExp *tile = sx_mul(cx, sx_size(cx, SIZE_GROUP_SIZE), sx_const(cx, each));
     Segments t = {
         .n_segs = sg->n_segs, .width = sg->width, .threads = sx_size(cx, SIZE_GROUP_SIZE)};
     t.chunks = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, sg->width, tile));
     t.chunks = pb_let(pb, "tiles", t.chunks);
-    const Sx *warps = sx_op(cx, SX_CEILDIV, sg->width, sx_mul(cx, t.chunks, warp));
+    const KExp *warps = sx_op(cx, SX_CEILDIV, sg->width, sx_mul(cx, t.chunks, warp));
     t.chunk = pb_let(pb, "tile", sx_op(cx, SX_MIN, tile, sx_mul(cx, warps, warp)));
     return t;
 }
@@ -445,10 +445,11 @@ static bool back_begin(PlanBuild *pb, const Stm *s, const Segments *sg, const Ar
     Back k = {.kg = kg, .s = s, .e = e, .ac = accs_new(kg, e), .each = elems_of(e)};
     kg->guard = reader;
     k.reader = reader;
-    const Sx *fits = sx_op(cx, SX_MIN, seg_tile_fits(cx, e, k.each), sx_size(cx, SIZE_LOOKS_BACK));
+    const KExp *fits =
+        sx_op(cx, SX_MIN, seg_tile_fits(cx, e, k.each), sx_size(cx, SIZE_LOOKS_BACK));
     Segments t = cut(pb, sg, k.each);
-    const Sx *tiles = sx_mul(cx, t.n_segs, t.chunks), *one = sx_const(cx, 1);
-    const Sx *few = sx_op(cx, SX_DIV, sx_const(cx, MOST_TILES), sx_op(cx, SX_MAX, tiles, one));
+    const KExp *tiles = sx_mul(cx, t.n_segs, t.chunks), *one = sx_const(cx, 1);
+    const KExp *few = sx_op(cx, SX_DIV, sx_const(cx, MOST_TILES), sx_op(cx, SX_MAX, tiles, one));
     accs_local(kg, &k.ac, true);
     k.stage = seg_stage(kg, &k.ac, k.each);
     k.seen = locals(&k, "seen", WINDOW);

@@ -42,7 +42,7 @@ typedef struct {
     Share share;                /* the block at work */
     int columns;                /* that blocks have, at most */
     int reg, steps;             /* R, U */
-    const Sx *height;           /* host: rows of a block, a multiple of R */
+    const KExp *height;         /* host: rows of a block, a multiple of R */
     const KExp *first[N_SIDES]; /* row and column of the block's first element */
     const KExp *count[N_SIDES]; /* how many it has */
     KBuf **acc;
@@ -174,7 +174,7 @@ static Read *read_shared(Block *t, const KExp *k, int steps)
     Read *read = NEWN(kg->cx->perm, Read, r->params->n);
     for (int p = 0; p < r->params->n; p++)
         for (int u = 0; r->params->at[p]->type.rank == 0 && u < steps; u++) {
-            const Sx *at = kg_sx_of(kg, kg_add(kg, k, kg_int(kg, u)));
+            const KExp *at = kg_sx_of(kg, kg_add(kg, k, kg_int(kg, u)));
             read[p].at[0][u] = loc_load(kg, "x", kg_arr(kg, r->arrs->at[p].var), &at, 1);
         }
     return read;
@@ -263,10 +263,10 @@ static void reduce_block(Block *t)
 /* --- The kernel ------------------------------------------------------------------------------ */
 
 /* Host: blocks along a side, the last of which may be cut; all blocks. */
-static const Sx *blocks_along(const Block *t, int side)
+static const KExp *blocks_along(const Block *t, int side)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *width = sx_atom(cx, dim_of(t, side)->width);
+    const KExp *width = sx_atom(cx, dim_of(t, side)->width);
     return sx_op(cx, SX_CEILDIV, width, side == ROWS ? t->height : sx_const(cx, t->columns));
 }
 
@@ -276,15 +276,15 @@ static int around(const Block *t)
     return t->r->depth - (t->s ? 2 : 1);
 }
 
-static const Sx *blocks_across(const Block *t)
+static const KExp *blocks_across(const Block *t)
 {
     Ctx *cx = t->kg->cx;
     return sx_mul(cx, nest_size(cx, &t->r->e->seg.nest, 0, around(t)), blocks_along(t, COLS));
 }
 
-static const Sx *blocks_in_all(const Block *t)
+static const KExp *blocks_in_all(const Block *t)
 {
-    const Sx *n = blocks_across(t);
+    const KExp *n = blocks_across(t);
     return t->s ? sx_mul(t->kg->cx, n, blocks_along(t, ROWS)) : n;
 }
 
@@ -402,30 +402,30 @@ static void choose_shape(Block *t)
 }
 
 /* Rows of a block: fewer where there would be too few blocks. */
-static const Sx *height_of(const Block *t)
+static const KExp *height_of(const Block *t)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *one = sx_const(cx, 1), *reg = sx_const(cx, t->reg);
-    const Sx *want = sx_mul(cx, sx_size(cx, SIZE_COMPUTE_UNITS), sx_const(cx, BLOCKS));
+    const KExp *one = sx_const(cx, 1), *reg = sx_const(cx, t->reg);
+    const KExp *want = sx_mul(cx, sx_size(cx, SIZE_COMPUTE_UNITS), sx_const(cx, BLOCKS));
     want = sx_op(cx, SX_DIV, want, sx_op(cx, SX_MAX, blocks_across(t), one));
     want = sx_op(cx, SX_MAX, want, one);
-    const Sx *rows = sx_op(cx, SX_CEILDIV, sx_atom(cx, dim_of(t, ROWS)->width), want);
+    const KExp *rows = sx_op(cx, SX_CEILDIV, sx_atom(cx, dim_of(t, ROWS)->width), want);
     rows = sx_mul(cx, sx_op(cx, SX_CEILDIV, rows, reg), reg);
     return sx_op(cx, SX_MAX, reg, sx_op(cx, SX_MIN, rows, sx_const(cx, MOST_ROWS)));
 }
 
 /* For some elements at least. */
-static const Sx *worth_it(const Block *t)
+static const KExp *worth_it(const Block *t)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *elems = nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth);
+    const KExp *elems = nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth);
     return cost_percent(cx, elems, sx_const(cx, LEAST_ELEMENTS));
 }
 
-static const Sx *groups_of(const Block *t)
+static const KExp *groups_of(const Block *t)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *most = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_size(cx, SIZE_PIECES));
+    const KExp *most = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_size(cx, SIZE_PIECES));
     return sx_op(cx, SX_MIN, blocks_in_all(t), most);
 }
 

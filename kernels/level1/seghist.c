@@ -21,8 +21,8 @@ typedef struct {
     PlanBuild *pb;
     const ArrLoc *outs; /* the destinations */
     Hist hist;
-    Segments sg;      /* S segments of w elements, their chunks */
-    const Sx *n_bins; /* H, of a segment */
+    Segments sg;        /* S segments of w elements, their chunks */
+    const KExp *n_bins; /* H, of a segment */
 } SegHist;
 
 static SegHist seghist_of(PlanBuild *pb, const Exp *e, const ArrLoc *outs)
@@ -55,7 +55,7 @@ static KLoc *bins_at(KGen *kg, const SegHist *sh, const KLoc *locs, int from, co
     const Exp *e = sh->hist.e;
     const Type t = sh->hist.dests->at[0].arr.var->type;
     int rank = sh->hist.rank;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, rank);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, rank);
     Var **idx = NEWN(kg->cx->perm, Var *, rank);
     for (int d = 0; d < rank; d++) {
         idx[d] =
@@ -72,7 +72,7 @@ static void global_kernel(const SegHist *sh)
 {
     const Hist *h = &sh->hist;
     KGen *kg = kg_new(sh->pb, "seghist", h->e);
-    const Sx *n = nest_size(kg->cx, &h->e->seg.nest, 0, h->e->seg.nest.n);
+    const KExp *n = nest_size(kg->cx, &h->e->seg.nest, 0, h->e->seg.nest.n);
     kg->guard = true;
     Arena *a = kg->cx->perm;
     const KExp *el = nest_open(kg, n), *many = hist_shared(kg, h), *i = el;
@@ -155,7 +155,7 @@ static void local_collect(KGen *kg, const SegHist *sh, const LocalBins *lb, cons
     const Type t = h->dests->at[0].arr.var->type;
     WorkMark m = open_element(kg, sh, c, hist_open_shared(kg, h, c->len));
     const KExp *at = kg_mul(kg, kg_rem(kg, kg->lid, lb->copies), lb->n_bins);
-    const Sx *flat = sx_const(kg->cx, 0);
+    const KExp *flat = sx_const(kg->cx, 0);
     for (int d = h->segs; d < h->rank; d++)
         flat = sx_add(kg->cx, sx_mul(kg->cx, flat, kg_sx(kg, t.dims[d])), kg_sx(kg, h->index[d]));
     KLoc *bins = local_bins(kg, sh, lb, kb_let(kg->kb, "at", kg_add(kg, at, kg_at(kg, flat))));
@@ -192,14 +192,14 @@ static void local_flush(KGen *kg, const SegHist *sh, const LocalBins *lb)
     seg_meet(kg);
 }
 
-static void local_kernel(const SegHist *sh, const Sx *copies)
+static void local_kernel(const SegHist *sh, const KExp *copies)
 {
     KGen *kg = kg_new(sh->pb, "seghist_local", sh->hist.e);
     Arena *a = kg->cx->perm;
     kg->guard = true;
     kg->group_size = sh->sg.threads;
     LocalBins lb = {.n_bins = kg_host(kg, sh->n_bins), .copies = kg_host(kg, copies)};
-    const Sx *count =
+    const KExp *count =
         sx_op(kg->cx, SX_MAX, sx_const(kg->cx, 1), sx_mul(kg->cx, sh->n_bins, copies));
     lb.mems = NEWN(a, KBuf *, sh->hist.n);
     for (int j = 0; j < sh->hist.n; j++)
@@ -227,7 +227,7 @@ static const Var *dest_var(const SegHist *sh, int j)
 }
 
 /* The bytes of the bins of value j that a chunk has, of all segments. */
-static const Sx *bins_bytes(const SegHist *sh, int j)
+static const KExp *bins_bytes(const SegHist *sh, int j)
 {
     Ctx *cx = sh->pb->cx;
     Type t = dest_var(sh, j)->type;
@@ -239,8 +239,8 @@ static const Sx *bins_bytes(const SegHist *sh, int j)
 /* Where the bins of chunk c of the segment at hand lie: value j's in a block that is set at the
  * launch. Strides are parameters: if there is one chunk only, they are the destination's. */
 typedef struct {
-    Lmad *at;        /* of host values, for each value j: of the first chunk's */
-    const Sx **step; /* ... and how far apart chunks are */
+    Lmad *at;          /* of host values, for each value j: of the first chunk's */
+    const KExp **step; /* ... and how far apart chunks are */
 } BinLayout;
 
 static BinLayout layout_bins(const SegHist *sh)
@@ -248,14 +248,14 @@ static BinLayout layout_bins(const SegHist *sh)
     PlanBuild *pb = sh->pb;
     Ctx *cx = pb->cx;
     int n = sh->hist.n;
-    BinLayout l = {NEWN(cx->perm, Lmad, n), NEWN(cx->perm, const Sx *, n)};
-    const Sx *more = sx_sub(cx, sh->sg.chunks, sx_const(cx, 1));
+    BinLayout l = {NEWN(cx->perm, Lmad, n), NEWN(cx->perm, const KExp *, n)};
+    const KExp *more = sx_sub(cx, sh->sg.chunks, sx_const(cx, 1));
     more = pb_let(pb, "more", sx_op(cx, SX_MIN, sx_const(cx, 1), more));
     for (int j = 0; j < n; j++) {
         const Var *v = dest_var(sh, j);
         const ArrLoc *d = &sh->outs[j];
-        const Sx *zero = sx_const(cx, 0), *unit = sx_const(cx, 1);
-        const Sx **strides = NEWN(cx->perm, const Sx *, v->type.rank);
+        const KExp *zero = sx_const(cx, 0), *unit = sx_const(cx, 1);
+        const KExp **strides = NEWN(cx->perm, const KExp *, v->type.rank);
         l.at[j] = (Lmad){pb_let(pb, "offset", sx_select(cx, more, zero, d->at.offset)), strides};
         for (int k = v->type.rank - 1; k >= 0; k--) {
             strides[k] = pb_let(pb, "stride", sx_select(cx, more, unit, d->at.strides[k]));
@@ -283,7 +283,7 @@ static KLoc *chunk_locs(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf *c
     for (int j = 0; j < sh->hist.n; j++) {
         int rank = dest_var(sh, j)->type.rank;
         locs[j] = (KLoc){.mem = mems[j]};
-        const Sx *step = sx_mul(cx, kg_sx_of(kg, c->c), kg_host_sx(kg, l->step[j]));
+        const KExp *step = sx_mul(cx, kg_sx_of(kg, c->c), kg_host_sx(kg, l->step[j]));
         locs[j].at = kg_host_lmad(kg, l->at[j], rank);
         locs[j].at.offset = sx_add(cx, locs[j].at.offset, step);
     }
@@ -363,17 +363,18 @@ static void combine_kernel(const SegHist *sh, Mem *const *parts)
     Ctx *cx = sh->pb->cx;
     const Hist *h = &sh->hist;
     KGen *kg = kg_new(sh->pb, "seghist_combine", h->e);
-    const Sx *n = sx_mul(cx, sh->sg.n_segs, sh->n_bins);
+    const KExp *n = sx_mul(cx, sh->sg.n_segs, sh->n_bins);
     const KExp *b = nest_open(kg, n);
     WorkMark m = kg_work_begin(kg);
     KLoc *bins = bins_at(kg, sh, dest_locs(kg, sh), 0, b);
     HistVal *xs = NEWN(cx->perm, HistVal, h->n);
     const KExp *c = kb_for(kg->kb, "c", kg_int(kg, 0), kg_host(kg, sh->sg.chunks), kg_int(kg, 1));
-    const Sx *at = kg_sx_of(kg, kb_let(kg->kb, "at", kg_add(kg, kg_mul(kg, c, kg_host(kg, n)), b)));
+    const KExp *at =
+        kg_sx_of(kg, kb_let(kg->kb, "at", kg_add(kg, kg_mul(kg, c, kg_host(kg, n)), b)));
     for (int j = 0; j < h->n; j++) {
         Type t = hist_bin_type(h, j);
         KLoc l = {.mem = kg_param_mem(kg, parts[j], t.elem)};
-        const Sx *first = sx_mul(cx, at, kg_host_sx(kg, sx_product(cx, t.dims, t.rank)));
+        const KExp *first = sx_mul(cx, at, kg_host_sx(kg, sx_product(cx, t.dims, t.rank)));
         l.at = lmad_row_major(cx, t, first, sx_const(cx, 1));
         xs[j] = (HistVal){.x = t.rank == 0 ? hist_get(kg, &l, t.elem) : NULL, .loc = l};
     }
@@ -394,22 +395,22 @@ enum {
 static void plan_turns(SegHist *sh, bool apart)
 {
     Ctx *cx = sh->pb->cx;
-    const Sx *team = sx_team_size(cx), *bytes = sx_const(cx, 1);
+    const KExp *team = sx_team_size(cx), *bytes = sx_const(cx, 1);
     for (int j = 0; j < sh->hist.n; j++)
         bytes = sx_add(cx, bytes, sx_mul(cx, sh->sg.n_segs, bins_bytes(sh, j)));
-    const Sx *room = sx_op(cx, SX_DIV, sx_const(cx, BINS_BYTES), bytes);
-    const Sx *worth = sx_const(cx, ITEM_CHUNK), *bins = sh->n_bins;
+    const KExp *room = sx_op(cx, SX_DIV, sx_const(cx, BINS_BYTES), bytes);
+    const KExp *worth = sx_const(cx, ITEM_CHUNK), *bins = sh->n_bins;
     if (!apart) { /* few bins are soon combined by many threads */
         worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
         bins = sx_op(cx, SX_DIV, bins, sx_op(cx, SX_MIN, team, sx_const(cx, 16)));
     }
-    const Sx *fill = sx_mul(cx, sx_single(cx), sx_const(cx, SINGLE_FILL));
+    const KExp *fill = sx_mul(cx, sx_single(cx), sx_const(cx, SINGLE_FILL));
     bins = sx_mul(cx, bins, sx_op(cx, SX_MAX, sx_const(cx, 1), fill));
     sh->sg.threads = apart ? sx_const(cx, 1) : team;
-    const Sx *workers = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), sh->sg.threads);
+    const KExp *workers = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), sh->sg.threads);
     workers = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), workers);
     workers = sx_op(cx, SX_MIN, workers, sx_mul(cx, sh->sg.n_segs, room));
-    const Sx *most = sx_op(cx, SX_DIV, sh->sg.width, sx_op(cx, SX_MAX, worth, bins));
+    const KExp *most = sx_op(cx, SX_DIV, sh->sg.width, sx_op(cx, SX_MAX, worth, bins));
     segments_cut(sh->pb, &sh->sg, workers, most);
 }
 
@@ -418,7 +419,7 @@ static void seghist_turns(PlanBuild *pb, SegHist *sh, bool apart)
     int n = sh->hist.n;
     Stages st = {.first = turns_kernel(sh, apart), .sg = &sh->sg};
     Mem **dests = NEWN(pb->cx->perm, Mem *, n);
-    const Sx **bytes = NEWN(pb->cx->perm, const Sx *, n);
+    const KExp **bytes = NEWN(pb->cx->perm, const KExp *, n);
     for (int j = 0; j < n; j++) {
         dests[j] = sh->outs[j].mem;
         bytes[j] = bins_bytes(sh, j);
@@ -439,22 +440,22 @@ enum {
 static void seghist_parts(PlanBuild *pb, SegHist *sh)
 {
     Ctx *cx = pb->cx;
-    const Sx *one = sx_const(cx, 1);
+    const KExp *one = sx_const(cx, 1);
     int bytes = 0; /* of a bin */
     for (int j = 0; j < sh->hist.n; j++)
         bytes += prim_type_bytes[local_elem(&sh->hist, j)];
-    const Sx *n_bins = sx_op(cx, SX_MAX, one, sh->n_bins);
-    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
-                           sx_const(cx, (int64_t)LOCAL_SHARE * bytes)); /* bins */
-    const Sx *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
-    const Sx *full = cost_percent(cx, sh->sg.width, n_bins);
+    const KExp *n_bins = sx_op(cx, SX_MAX, one, sh->n_bins);
+    const KExp *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
+                             sx_const(cx, (int64_t)LOCAL_SHARE * bytes)); /* bins */
+    const KExp *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
+    const KExp *full = cost_percent(cx, sh->sg.width, n_bins);
     pb_choose(pb, "seghist_local", fits, full, "there are as many elements as bins");
-    const Sx *group_size = pb_let(pb, "size", sx_team_size(cx));
-    const Sx *copies =
+    const KExp *group_size = pb_let(pb, "size", sx_team_size(cx));
+    const KExp *copies =
         sx_op(cx, SX_MIN, sx_const(cx, LOCAL_COPIES), sx_op(cx, SX_DIV, room, n_bins));
     copies = sx_op(cx, SX_MIN, group_size, sx_op(cx, SX_MAX, one, copies));
     copies = pb_let(pb, "copies", copies);
-    const Sx *least =
+    const KExp *least =
         sx_op(cx, SX_MAX, n_bins, sx_mul(cx, group_size, sx_const(cx, ELEMS_PER_ITEM)));
     sh->sg.threads = group_size;
     segments_cut(pb, &sh->sg, sx_size(cx, SIZE_NUM_GROUPS), sx_op(cx, SX_DIV, sh->sg.width, least));
@@ -462,7 +463,7 @@ static void seghist_parts(PlanBuild *pb, SegHist *sh)
     pb_else(pb);
     SegHist apart = *sh;
     plan_turns(&apart, true);
-    const Sx *several = sx_sub(cx, sx_mul(cx, sx_single(cx), apart.sg.chunks), one);
+    const KExp *several = sx_sub(cx, sx_mul(cx, sx_single(cx), apart.sg.chunks), one);
     pb_choose(pb, "seghist_turns", several, cost_always(cx),
               "always: no two work-items meet in a bin");
     seghist_turns(pb, &apart, true);

@@ -39,7 +39,7 @@ typedef struct {
     Body around;     /* before r.red, what is the same for a row's elements */
     Each each;
     Chunk lanes;
-    const Sx *n_lanes; /* host */
+    const KExp *n_lanes; /* host */
 } Lanes;
 
 /* --- Which constructs ------------------------------------------------------------------------ */
@@ -143,12 +143,12 @@ static bool finds_several(Ctx *cx, Lanes *l)
 /* --- The kernel ------------------------------------------------------------------------------ */
 
 /* Units to a row; in all. */
-static const Sx *units_along(Ctx *cx, const Lanes *l)
+static const KExp *units_along(Ctx *cx, const Lanes *l)
 {
     return sx_op(cx, SX_CEILDIV, sx_atom(cx, sums_inner(&l->r)->width), sx_const(cx, l->each.n));
 }
 
-static const Sx *units_in_all(Ctx *cx, const Lanes *l)
+static const KExp *units_in_all(Ctx *cx, const Lanes *l)
 {
     return sx_mul(cx, nest_size(cx, &l->r.e->seg.nest, 0, l->r.depth - 1), units_along(cx, l));
 }
@@ -344,34 +344,34 @@ static Kernel *lanes_kernel(Lanes *l, const ArrLoc *outs)
 /* --- Launches -------------------------------------------------------------------------------- */
 
 /* Host: how many lanes would keep the device busy. */
-static const Sx *room_for_lanes(PlanBuild *pb, const Lanes *l)
+static const KExp *room_for_lanes(PlanBuild *pb, const Lanes *l)
 {
     Ctx *cx = pb->cx;
-    const Sx *items = sx_mul(cx, sx_size(cx, SIZE_COMPUTE_UNITS), sx_const(cx, ITEMS));
-    const Sx *units = sx_op(cx, SX_MAX, units_in_all(cx, l), sx_const(cx, 1));
+    const KExp *items = sx_mul(cx, sx_size(cx, SIZE_COMPUTE_UNITS), sx_const(cx, ITEMS));
+    const KExp *units = sx_op(cx, SX_MAX, units_in_all(cx, l), sx_const(cx, 1));
     return pb_let(pb, "room", sx_op(cx, SX_DIV, items, units));
 }
 
 /* The largest power of two for which there is room, and for each of which there is an element. */
-static const Sx *number_of_lanes(PlanBuild *pb, const Lanes *l, const Sx *room)
+static const KExp *number_of_lanes(PlanBuild *pb, const Lanes *l, const KExp *room)
 {
     Ctx *cx = pb->cx;
     if (width_is_known(cx, l))
         room = pb_let(pb, "most", sx_op(cx, SX_MIN, room, sx_atom(cx, l->r.width)));
-    const Sx *n = sx_const(cx, 1);
+    const KExp *n = sx_const(cx, 1);
     for (int k = 2; k <= MOST_LANES; k *= 2)
         n = sx_select(cx, sx_op(cx, SX_DIV, room, sx_const(cx, k)), sx_const(cx, k), n);
     return pb_let(pb, "lanes", n);
 }
 
 /* More than 0 if `team` is, and each turn surely has an element, as turns_as_one wants it. */
-static const Sx *has_elements(Ctx *cx, const Lanes *l, const Sx *team)
+static const KExp *has_elements(Ctx *cx, const Lanes *l, const KExp *team)
 {
     return width_is_known(cx, l) ? sx_op(cx, SX_MIN, team, sx_atom(cx, l->r.width)) : team;
 }
 
 /* More than 0 if rows have several elements, as many as a lane takes. */
-static const Sx *whole_shares(Ctx *cx, const Lanes *l)
+static const KExp *whole_shares(Ctx *cx, const Lanes *l)
 {
     return sx_op(cx, SX_DIV, sx_atom(cx, sums_inner(&l->r)->width), sx_const(cx, l->each.n));
 }
@@ -381,10 +381,10 @@ static void lanes_branch(PlanBuild *pb, Lanes *l, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
     KGen *kg = l->each.kg = kg_new(pb, "seglanes", l->r.e);
-    const Sx *room = room_for_lanes(pb, l);
+    const KExp *room = room_for_lanes(pb, l);
     l->n_lanes = number_of_lanes(pb, l, room);
     Kernel *k = lanes_kernel(l, outs);
-    const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
+    const KExp *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
     if (l->each.n == 1)
         pb_choose(pb, "seglanes", has_elements(cx, l, team),
                   cost_percent(cx, l->n_lanes, sx_const(cx, 2)),
@@ -394,7 +394,7 @@ static void lanes_branch(PlanBuild *pb, Lanes *l, const ArrLoc *outs)
                   cost_percent_most(cx, sx_const(cx, ROOM), room),
                   "not much more of the device would be idle than with one element to a work-item");
     pb_if_fits(pb, (Fit){k, kg->group_size, kg_local_bytes(kg)});
-    const Sx *per_group = sx_op(cx, SX_DIV, sx_const(cx, GROUP), l->n_lanes);
+    const KExp *per_group = sx_op(cx, SX_DIV, sx_const(cx, GROUP), l->n_lanes);
     kg_launch(kg, k, nest_groups(kg, units_in_all(cx, l), per_group));
     pb_else(pb);
 }

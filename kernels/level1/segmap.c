@@ -17,9 +17,9 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     if (body_has_seg(e->seg.body))
         kg_irregular(kg, true,
                      "not shared by a work-group: arrays that it would share have no bound");
-    const Sx **ix = NEWN(cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(cx->perm, const KExp *, depth);
     nest_indices(kg, nest, depth, ix);
-    const Sx *n =
+    const KExp *n =
         seg_is_straight(b) ? nest_open_strips(kg, nest, depth) : nest_open_dims(kg, nest, depth);
     WorkMark m = kg_work_begin(kg);
     KLoc *rows = NEWN(cx->perm, KLoc, s->pat.n);

@@ -7,12 +7,12 @@ enum { NEIGHBOURS = 8 }; /* of 4 bytes are what the memory reads at a time */
 
 /* What chunks are cut for: so many that all run at once. Of one more for each segment the last few
  * would run alone, as long as all the others. Where a team is a work-item that does not matter. */
-static const Sx *even_share(Ctx *cx, const Sx *teams, const Sx *team, const Sx *n_segs)
+static const KExp *even_share(Ctx *cx, const KExp *teams, const KExp *team, const KExp *n_segs)
 {
-    const Sx *one = sx_const(cx, 1);
-    if (sx_is_const(n_segs, 1))
+    const KExp *one = sx_const(cx, 1);
+    if (kx_is_int(n_segs, 1))
         return teams;
-    const Sx *each = sx_op(cx, SX_DIV, teams, sx_op(cx, SX_MAX, n_segs, one));
+    const KExp *each = sx_op(cx, SX_DIV, teams, sx_op(cx, SX_MAX, n_segs, one));
     return sx_select(cx, sx_sub(cx, team, one), sx_mul(cx, each, n_segs), teams);
 }
 
@@ -23,18 +23,18 @@ static const Sx *even_share(Ctx *cx, const Sx *teams, const Sx *team, const Sx *
 Segments segments_plan(PlanBuild *pb, const Nest *nest, int least, int most)
 {
     Ctx *cx = pb->cx;
-    const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
-    const Sx *s = nest_size(cx, nest, 0, nest->n - 1), *w = sx_atom(cx, nest_width(nest));
-    const Sx *in_group = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team);
-    const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), in_group);
-    const Sx *threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, least));
-    const Sx *worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
+    const KExp *one = sx_const(cx, 1), *team = sx_team_size(cx);
+    const KExp *s = nest_size(cx, nest, 0, nest->n - 1), *w = sx_atom(cx, nest_width(nest));
+    const KExp *in_group = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team);
+    const KExp *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), in_group);
+    const KExp *threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, least));
+    const KExp *worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
     Segments sg = {.n_segs = s, .width = w};
     if (most > least) {
-        const Sx *fill = sx_mul(cx, teams, team);
-        const Sx *share = sx_op(cx, SX_CEILDIV, fill, sx_op(cx, SX_MAX, s, one));
-        const Sx *few = sx_op(cx, SX_MAX, sx_const(cx, NEIGHBOURS),
-                              sx_op(cx, SX_CEILDIV, w, sx_const(cx, most)));
+        const KExp *fill = sx_mul(cx, teams, team);
+        const KExp *share = sx_op(cx, SX_CEILDIV, fill, sx_op(cx, SX_MAX, s, one));
+        const KExp *few = sx_op(cx, SX_MAX, sx_const(cx, NEIGHBOURS),
+                                sx_op(cx, SX_CEILDIV, w, sx_const(cx, most)));
         threads = sx_op(cx, SX_MIN, threads, sx_op(cx, SX_MAX, share, few));
     }
     sg.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, team, threads)));
@@ -42,11 +42,11 @@ Segments segments_plan(PlanBuild *pb, const Nest *nest, int least, int most)
     return sg;
 }
 
-void segments_cut(PlanBuild *pb, Segments *sg, const Sx *workers, const Sx *most)
+void segments_cut(PlanBuild *pb, Segments *sg, const KExp *workers, const KExp *most)
 {
     Ctx *cx = pb->cx;
-    const Sx *one = sx_const(cx, 1);
-    const Sx *share = sx_op(cx, SX_CEILDIV, workers, sx_op(cx, SX_MAX, sg->n_segs, one));
+    const KExp *one = sx_const(cx, 1);
+    const KExp *share = sx_op(cx, SX_CEILDIV, workers, sx_op(cx, SX_MAX, sg->n_segs, one));
     sg->chunks = sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, share, most));
     sg->chunks = pb_let(pb, "chunks", sg->chunks);
     sg->chunk = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, sg->width, sg->chunks));
@@ -134,15 +134,15 @@ void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, c
 /* All chunks together. */
 static const KExp *open_units(KGen *kg, const Segments *sg)
 {
-    const Sx *total = sx_mul(kg->cx, sg->n_segs, sg->chunks);
-    const Sx *per_group = sx_op(kg->cx, SX_DIV, kg->group_size, sg->threads);
+    const KExp *total = sx_mul(kg->cx, sg->n_segs, sg->chunks);
+    const KExp *per_group = sx_op(kg->cx, SX_DIV, kg->group_size, sg->threads);
     kg->max_threads = nest_max_threads(kg, total, per_group);
     return nest_total(kg, total);
 }
 
 static Chunk chunk_numbers(KGen *kg, const Segments *sg)
 {
-    return (Chunk){.only = sx_is_const(sg->n_segs, 1),
+    return (Chunk){.only = kx_is_int(sg->n_segs, 1),
                    .chunks = kg_host(kg, sg->chunks),
                    .chunk = kg_host(kg, sg->chunk),
                    .width = kg_host(kg, sg->width)};
@@ -154,7 +154,7 @@ Chunk segments_open(KGen *kg, const Segments *sg)
 {
     Chunk n = chunk_numbers(kg, sg);
     const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
-    bool all = sx_eq(sg->threads, sx_team_size(kg->cx)); /* the group's */
+    bool all = kx_same(sg->threads, sx_team_size(kg->cx)); /* the group's */
     n.threads = by_target(kg, all ? kg_id(kg, KID_GROUP_SIZE) : kg_host(kg, sg->threads), one);
     const KExp *units = open_units(kg, sg), *mine = zero, *per = one;
     n.p = kg->lid;
@@ -226,7 +226,7 @@ void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *s
 {
     const Exp *e = s->exp;
     int depth = e->seg.nest.n - 1;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     nest_bind(kg, &e->seg.nest, depth, seg);
     nest_indices(kg, &e->seg.nest, depth, ix);
     for (int j = 0; j < e->seg.nes.n; j++) {
@@ -242,7 +242,7 @@ void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *s
 void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
 {
     int depth = e->seg.nest.n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
     for (int j = e->seg.nes.n; j < s->pat.n; j++) {
         KLoc row = loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth);
@@ -254,7 +254,7 @@ void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
 void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
 {
     int depth = e->seg.nest.n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
     for (int j = e->seg.nes.n; j < s->pat.n; j++) {
         place_hint(kg, e->seg.body, e->seg.body->res.at[j],
@@ -277,21 +277,21 @@ int seg_each(const Exp *e)
 }
 
 /* The elements of a tile, with gaps (see seg_stage_at). */
-static const Sx *stage_count(Ctx *cx, const Sx *group_size, int each)
+static const KExp *stage_count(Ctx *cx, const KExp *group_size, int each)
 {
-    const Sx *n = sx_mul(cx, group_size, sx_const(cx, each));
+    const KExp *n = sx_mul(cx, group_size, sx_const(cx, each));
     return sx_add(cx, n, sx_op(cx, SX_CEILDIV, n, sx_const(cx, STAGE_GAP)));
 }
 
-const Sx *seg_tile_fits(Ctx *cx, const Exp *e, int each)
+const KExp *seg_tile_fits(Ctx *cx, const Exp *e, int each)
 {
     enum { BUFFERS = 3, ROUND = 16 }; /* of an accumulator; bytes to which each is rounded up */
-    const Sx *group_size = sx_size(cx, SIZE_GROUP_SIZE);
-    const Sx *bytes = sx_const(cx, (int64_t)BUFFERS * ROUND * e->seg.nes.n);
+    const KExp *group_size = sx_size(cx, SIZE_GROUP_SIZE);
+    const KExp *bytes = sx_const(cx, (int64_t)BUFFERS * ROUND * e->seg.nes.n);
     for (int j = 0; j < e->seg.nes.n; j++) {
         int size = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
-        const Sx *bufs = sx_mul(cx, group_size, sx_const(cx, 2));
-        const Sx *count = sx_add(cx, bufs, stage_count(cx, group_size, each));
+        const KExp *bufs = sx_mul(cx, group_size, sx_const(cx, 2));
+        const KExp *count = sx_add(cx, bufs, stage_count(cx, group_size, each));
         bytes = sx_add(cx, bytes, sx_mul(cx, count, sx_const(cx, size)));
     }
     return sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), bytes);
@@ -317,16 +317,16 @@ const KExp *seg_stage_at(KGen *kg, const KExp *number)
 void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
 {
     Ctx *cx = st->kg->cx;
-    const Sx *per_group = sx_op(cx, SX_DIV, st->kg->group_size, sg->threads);
-    const Sx *groups = nest_groups(st->kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
+    const KExp *per_group = sx_op(cx, SX_DIV, st->kg->group_size, sg->threads);
+    const KExp *groups = nest_groups(st->kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
     kg_launch_on(st->kg, st->k, outs, groups);
 }
 
-void stages_begin(Stages *st, int n, const Sx *const *bytes)
+void stages_begin(Stages *st, int n, const KExp *const *bytes)
 {
     const Segments *sg = st->sg;
     PlanBuild *pb = st->first.kg->pb;
-    const Sx *all = sx_mul(pb->cx, sg->n_segs, sg->chunks);
+    const KExp *all = sx_mul(pb->cx, sg->n_segs, sg->chunks);
     st->parts = NEWN(pb->cx->perm, Mem *, n);
     pb_if_more(pb, sg->chunks, 1);
     for (int j = 0; j < n; j++)

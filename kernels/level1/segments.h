@@ -18,9 +18,9 @@
 
 /* Host values. */
 typedef struct {
-    const Sx *n_segs, *width;
-    const Sx *chunks, *chunk; /* a segment */
-    const Sx *threads;        /* a chunk */
+    const KExp *n_segs, *width;
+    const KExp *chunks, *chunk; /* a segment */
+    const KExp *threads;        /* a chunk */
 } Segments;
 /* Inside a kernel. */
 typedef struct {
@@ -41,7 +41,7 @@ Segments segments_plan(PlanBuild *pb, const Nest *nest, int least, int most);
 Segments segments_of_partials(PlanBuild *pb, const Segments *first);
 /* Sets chunks and chunk: a segment is cut so that all of them together give work to `workers`, into
  * at most `most` chunks. */
-void segments_cut(PlanBuild *pb, Segments *sg, const Sx *workers, const Sx *most);
+void segments_cut(PlanBuild *pb, Segments *sg, const KExp *workers, const KExp *most);
 /* Opens the loop over the chunks of a group's threads. Inside, `active` is known; seg, c, beg and
  * len only after segments_locate, for active threads. */
 Chunk segments_open(KGen *kg, const Segments *sg);
@@ -124,7 +124,7 @@ bool seg_is_straight(const Body *b);
 /* How many a thread has (1 where the work for each is long, or it is large). */
 int seg_each(const Exp *e);
 /* Not 0 if the local memory has room for a tile. */
-const Sx *seg_tile_fits(Ctx *cx, const Exp *e, int each);
+const KExp *seg_tile_fits(Ctx *cx, const Exp *e, int each);
 KBuf **seg_stage(KGen *kg, const Accs *ac, int each);
 /* The place in the stage of an element of the tile: a gap every 32 elements, so that a column of
  * them does not lie in one bank. */
@@ -148,8 +148,8 @@ GroupAfter group_after(KGen *kg, const Body *b, int i);
 /* ... at the element of scan s at indices ix, with the scanned values in ac: the variables that
  * hold what they make; and stored. */
 VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac,
-                         const Sx *const *ix);
-void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const Sx *const *ix,
+                         const KExp *const *ix);
+void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const KExp *const *ix,
                        const VarMap *now);
 /* Scans all segments, after and before barriers; outs: where the results go (groupscan.c). */
 void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, const GroupAfter *after);
@@ -177,7 +177,7 @@ typedef struct {
 } Stages;
 /* Launches the first stage for several chunks; the second one's launch belongs between the two.
  * bytes: of the partial results of a chunk. */
-void stages_begin(Stages *st, int n, const Sx *const *bytes);
+void stages_begin(Stages *st, int n, const KExp *const *bytes);
 /* ... and for one chunk a segment, with the results in `final`. */
 void stages_end(Stages *st, Mem *const *final);
 

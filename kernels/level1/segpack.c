@@ -127,7 +127,7 @@ static void store_elems(Pack *p, bool full)
 {
     KGen *kg = p->kg;
     int depth = p->e->seg.nest.n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     const KExp *number = open_dealt(p);
     if_element(p, full, number);
     nest_indices(kg, &p->e->seg.nest, depth, ix);
@@ -276,7 +276,7 @@ static void reduce_part(Pack *p, const KExp *seg)
 }
 
 /* Which of a segment's threads, and which of its segments at a time, this one is. */
-static void number_threads(Pack *p, const Sx *threads)
+static void number_threads(Pack *p, const KExp *threads)
 {
     KGen *kg = p->kg;
     KBuild *b = kg->kb;
@@ -310,7 +310,7 @@ static void reduce_tile(Pack *p)
 }
 
 /* Opens the loop over the tiles of a group. */
-static void open_tiles(Pack *p, const Sx *n_segs, const Sx *per)
+static void open_tiles(Pack *p, const KExp *n_segs, const KExp *per)
 {
     KGen *kg = p->kg;
     KBuild *b = kg->kb;
@@ -334,17 +334,17 @@ static void locate_run(Pack *p)
     p->rest = kb_let(b, "rest", kx_select(kg->cx->perm, kg_lt(kg, zero, p->off), rest, zero));
 }
 
-static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int each, const Sx *per)
+static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int each, const KExp *per)
 {
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     bool scan = e->kind == E_SEGSCAN;
-    const Sx *runs = sx_const(pb->cx, 2 * (int64_t)each),
-             *width = sx_atom(pb->cx, nest_width(nest));
-    const Sx *parts =
+    const KExp *runs = sx_const(pb->cx, 2 * (int64_t)each),
+               *width = sx_atom(pb->cx, nest_width(nest));
+    const KExp *parts =
         sx_op(pb->cx, SX_MAX, sx_op(pb->cx, SX_CEILDIV, width, runs), sx_const(pb->cx, 1));
     parts = scan ? NULL : pb_let(pb, "threads", parts);
-    const Sx *n_segs = nest_size(pb->cx, nest, 0, nest->n - 1);
+    const KExp *n_segs = nest_size(pb->cx, nest, 0, nest->n - 1);
     KGen *kg = kg_new(pb, scan ? "segscan_packed" : "segred_packed", e);
     Pack p = {.kg = kg, .s = s, .e = e, .results = outs, .ac = accs_new(kg, e), .each = each};
     kg_if_teams(kg); /* never launched elsewhere */
@@ -379,20 +379,20 @@ static bool lie_along(const Stm *s, const ArrLoc *outs)
 {
     for (int j = 0; j < s->pat.n; j++) {
         int rank = s->pat.at[j]->type.rank;
-        if (rank > 0 && !sx_is_const(outs[j].at.strides[rank - 1], 1))
+        if (rank > 0 && !kx_is_int(outs[j].at.strides[rank - 1], 1))
             return false;
     }
     return true;
 }
 
 /* Whole segments in a tile: 0 where there is no room, or none is worth it. */
-static const Sx *per_group(Ctx *cx, const Exp *e, int each)
+static const KExp *per_group(Ctx *cx, const Exp *e, int each)
 {
-    const Sx *zero = sx_const(cx, 0), *one = sx_const(cx, 1);
-    const Sx *tile = sx_mul(cx, sx_size(cx, SIZE_GROUP_SIZE), sx_const(cx, each));
-    const Sx *several = sx_sub(cx, sx_team_size(cx), one);
-    const Sx *room = sx_select(cx, seg_tile_fits(cx, e, each), tile, zero);
-    const Sx *w = sx_atom(cx, nest_width(&e->seg.nest));
+    const KExp *zero = sx_const(cx, 0), *one = sx_const(cx, 1);
+    const KExp *tile = sx_mul(cx, sx_size(cx, SIZE_GROUP_SIZE), sx_const(cx, each));
+    const KExp *several = sx_sub(cx, sx_team_size(cx), one);
+    const KExp *room = sx_select(cx, seg_tile_fits(cx, e, each), tile, zero);
+    const KExp *w = sx_atom(cx, nest_width(&e->seg.nest));
     return sx_op(cx, SX_DIV, sx_select(cx, several, room, zero), sx_op(cx, SX_MAX, w, one));
 }
 
@@ -407,18 +407,18 @@ static bool pack_begin(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     if (e->seg.nest.n < 2 || each == 1 || !mem_reads_along(cx, e, pb->locs) ||
         (scan && !lie_along(s, outs)))
         return false;
-    const Sx *n_segs = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n - 1);
-    const Sx *w = sx_atom(cx, nest_width(&e->seg.nest)), *one = sx_const(cx, 1);
-    const Sx *per = pb_let(pb, "per_group", per_group(cx, e, each));
-    const Sx *can = sx_op(cx, SX_MIN, per, sx_sub(cx, w, one));
-    const Sx *pays = cost_always(cx);
+    const KExp *n_segs = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n - 1);
+    const KExp *w = sx_atom(cx, nest_width(&e->seg.nest)), *one = sx_const(cx, 1);
+    const KExp *per = pb_let(pb, "per_group", per_group(cx, e, each));
+    const KExp *can = sx_op(cx, SX_MIN, per, sx_sub(cx, w, one));
+    const KExp *pays = cost_always(cx);
     if (!scan) {
         /* a tile for each compute unit at least; smaller ones are shared out better */
-        const Sx *fill = sx_mul(cx, sx_op(cx, SX_MAX, per, one), sx_size(cx, SIZE_COMPUTE_UNITS));
+        const KExp *fill = sx_mul(cx, sx_op(cx, SX_MAX, per, one), sx_size(cx, SIZE_COMPUTE_UNITS));
         pays = cost_percent(cx, n_segs, fill);
     }
     if (scan || op_is_comm(e)) {
-        const Sx *most = sx_const(cx, WOVEN - 1);
+        const KExp *most = sx_const(cx, WOVEN - 1);
         pays = cost_both(cx, pays, cost_percent_most(cx, most, w));
     }
     pb_choose(pb, "segpack", can, pays,
@@ -449,7 +449,7 @@ static void across_if_wide(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Nest *nest = &s->exp->seg.nest;
     Ctx *cx = pb->cx;
-    const Sx *beside = sx_atom(cx, nest->at[nest->n - 2].width);
+    const KExp *beside = sx_atom(cx, nest->at[nest->n - 2].width);
     pb_choose(pb, "segred_across", sx_const(cx, 1),
               cost_percent(cx, beside, sx_const(cx, RT_USUAL_WARP)),
               "a warp of segments lies beside each other");

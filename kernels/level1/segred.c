@@ -43,7 +43,7 @@ static Chunk red_chunks(KGen *kg, const Stm *s, const Exp *e, Accs *ac, const Se
     *ac = accs_new(kg, e);
     accs_local(kg, ac, false);
     Chunk n = segments_open(kg, sg);
-    n.whole = sx_is_const(sg->chunks, 1);
+    n.whole = kx_is_int(sg->chunks, 1);
     accs_declare(kg, ac, &e->seg.nes);
     reduce_chunk(kg, e, ac, &n, outs, s);
     return n;
@@ -166,7 +166,7 @@ void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     KGen *kg = kg_new(pb, scan ? "segscan_seq" : "segred_seq", e);
-    const Sx *n_segs = nest_open_dims(kg, nest, nest->n - 1);
+    const KExp *n_segs = nest_open_dims(kg, nest, nest->n - 1);
     WorkMark m = kg_work_begin(kg);
     seg_fold(kg, e, s, seg_outs(kg, s, 0, outs), scan);
     kg_work_end(kg, m);
@@ -199,7 +199,7 @@ void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     each.chunks = sx_const(cx, 1);
     each.chunk = each.width;
     Stage rows = red_segments(pb, s, &each, outs);
-    const Sx *per_group = sx_op(cx, SX_DIV, rows.kg->group_size, each.threads);
+    const KExp *per_group = sx_op(cx, SX_DIV, rows.kg->group_size, each.threads);
     kg_launch(rows.kg, rows.k, nest_groups_turning(rows.kg, each.n_segs, per_group));
     pb_end(pb);
 }

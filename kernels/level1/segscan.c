@@ -12,7 +12,7 @@ static void store_scanned(KGen *kg, const Stm *s, const KLoc *outs, const Accs *
 {
     const Exp *e = s->exp;
     int depth = e->seg.nest.n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
     for (int j = 0; j < ac->n; j++)
         loc_store(kg, &outs[j], ix, depth, kg_of(kg, ac->acc[j]));
@@ -272,7 +272,7 @@ static void store_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, 
     int depth = e->seg.nest.n;
     const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, n, k);
     const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t->beg, number));
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     if_there(kg, n, off, full);
     bind_element(kg, e, n, off);
     nest_indices(kg, &e->seg.nest, depth, ix);
@@ -381,7 +381,7 @@ static void scan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool in
     Mem **sums = NEWN(pb->cx->perm, Mem *, n), **none = NEWN(pb->cx->perm, Mem *, n);
     int each = seg_each(e);
     Segments sg = segments_plan(pb, &e->seg.nest, each, each);
-    const Sx *fits = seg_tile_fits(pb->cx, e, each);
+    const KExp *fits = seg_tile_fits(pb->cx, e, each);
     sg.threads = pb_let(pb, "threads", sx_select(pb->cx, fits, sg.threads, sx_const(pb->cx, 1)));
     Stage seq = scan_sequential(pb, s, &sg, outs), tiled = scan_tiled(pb, s, &sg, outs);
     for (int j = 0; j < n; j++)

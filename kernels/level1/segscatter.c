@@ -22,7 +22,7 @@ void make_segscatter(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     const Nest *nest = &e->seg.nest;
     KGen *kg = kg_new(pb, "segscatter", e);
     kg->guard = true;
-    const Sx *n = nest_open_dims(kg, nest, nest->n);
+    const KExp *n = nest_open_dims(kg, nest, nest->n);
     WorkMark m = kg_work_begin(kg);
     kg_stms(kg, e->seg.body);
     seg_scatter_write(kg, e, outs);

@@ -46,7 +46,7 @@ static void accumulate_some(const Each *t, const KExp *k)
         some[p] = kb_array(kg->kb, "some", type.elem, TOGETHER);
         const KExp *u = kb_for(kg->kb, "u", kg_int(kg, 0), kg_int(kg, TOGETHER), kg_int(kg, 1));
         kg_loop_unroll(kg, -1); /* by us: neighbours are seen to be such */
-        const Sx *at = kg_sx_of(kg, kg_add(kg, k, u));
+        const KExp *at = kg_sx_of(kg, kg_add(kg, k, u));
         kb_store(kg->kb, some[p], u, loc_load(kg, "x", kg_arr(kg, r->arrs->at[p].var), &at, 1));
         kb_end(kg->kb);
     }
@@ -96,13 +96,13 @@ static void store_elements(const Shared *sh, const KLoc *outs)
 }
 
 /* Host: blocks of the innermost dimension; all. */
-static const Sx *blocks_along(const Each *t)
+static const KExp *blocks_along(const Each *t)
 {
     Ctx *cx = t->kg->cx;
     return sx_op(cx, SX_CEILDIV, sx_atom(cx, sums_inner(t->r)->width), sx_const(cx, GROUP * t->n));
 }
 
-static const Sx *blocks_in_all(const Each *t)
+static const KExp *blocks_in_all(const Each *t)
 {
     Ctx *cx = t->kg->cx;
     return sx_mul(cx, nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth - 1), blocks_along(t));
@@ -136,15 +136,15 @@ static Kernel *share_kernel(Shared *sh, const ArrLoc *outs)
 
 /* --- Launches -------------------------------------------------------------------------------- */
 
-static const Sx *groups_of(Ctx *cx, int units)
+static const KExp *groups_of(Ctx *cx, int units)
 {
     return sx_mul(cx, sx_size(cx, SIZE_TILE_GROUPS), sx_const(cx, units));
 }
 
-static void open_branch(PlanBuild *pb, const Each *t, Kernel *k, const Sx *can, const Sx *pays)
+static void open_branch(PlanBuild *pb, const Each *t, Kernel *k, const KExp *can, const KExp *pays)
 {
     Ctx *cx = pb->cx;
-    const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
+    const KExp *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
     pb_choose(pb, "segshare", sx_op(cx, SX_MIN, can, team), pays,
               "work-items with several elements each keep the device busy");
     pb_if_fits(pb, (Fit){k, t->kg->group_size, sx_const(cx, 0)});
@@ -155,7 +155,7 @@ static void whole_branch(Shared sh, const ArrLoc *outs)
     Each *t = &sh.t;
     PlanBuild *pb = t->kg->pb;
     Kernel *k = share_kernel(&sh, outs);
-    const Sx *blocks = blocks_in_all(t);
+    const KExp *blocks = blocks_in_all(t);
     open_branch(pb, t, k, sx_const(pb->cx, 1),
                 cost_percent(pb->cx, blocks, groups_of(pb->cx, WHOLE_GROUPS)));
     kg_launch(t->kg, k, nest_groups(t->kg, blocks, sx_const(pb->cx, 1)));
@@ -167,14 +167,14 @@ static void cut_branch(Shared sh, const ArrLoc *outs)
     Each *t = &sh.t;
     PlanBuild *pb = t->kg->pb;
     Ctx *cx = pb->cx;
-    const Sx *blocks = blocks_in_all(t), *one = sx_const(cx, 1);
-    const Sx *share = sx_op(cx, SX_DIV, groups_of(cx, GROUPS), sx_op(cx, SX_MAX, blocks, one));
-    const Sx *most = sx_op(cx, SX_DIV, sx_atom(cx, t->r->width), sx_const(cx, PIECE));
-    const Sx *want = pb_let(pb, "want", sx_op(cx, SX_MIN, share, most));
+    const KExp *blocks = blocks_in_all(t), *one = sx_const(cx, 1);
+    const KExp *share = sx_op(cx, SX_DIV, groups_of(cx, GROUPS), sx_op(cx, SX_MAX, blocks, one));
+    const KExp *most = sx_op(cx, SX_DIV, sx_atom(cx, t->r->width), sx_const(cx, PIECE));
+    const KExp *want = pb_let(pb, "want", sx_op(cx, SX_MIN, share, most));
     Pieces p = sums_cut(pb, t->r, want, TOGETHER);
     sh.pieces = &p;
     Kernel *k = share_kernel(&sh, outs);
-    const Sx *fill = cost_percent(cx, sx_mul(cx, blocks, want), groups_of(cx, LEAST_GROUPS));
+    const KExp *fill = cost_percent(cx, sx_mul(cx, blocks, want), groups_of(cx, LEAST_GROUPS));
     open_branch(pb, t, k, sx_sub(cx, want, one), fill);
     sums_alloc(pb, t->r, &p);
     kg_launch(t->kg, k, nest_groups(t->kg, sx_mul(cx, blocks, p.pieces), one));

@@ -448,17 +448,17 @@ static void store_block(Tiles *t, const KLoc *outs)
 /* --- The kernel ------------------------------------------------------------------------------ */
 
 /* Host: blocks along a side, the last of which may be cut; all blocks. */
-static const Sx *blocks_along(const Tiles *t, int side)
+static const KExp *blocks_along(const Tiles *t, int side)
 {
     Ctx *cx = t->kg->cx;
     return sx_op(cx, SX_CEILDIV, sx_atom(cx, t->s.dim[side]->width),
                  sx_const(cx, block_of(&t->shape, side)));
 }
 
-static const Sx *blocks_in_all(const Tiles *t)
+static const KExp *blocks_in_all(const Tiles *t)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *n = sx_mul(cx, blocks_along(t, ROWS), blocks_along(t, COLS));
+    const KExp *n = sx_mul(cx, blocks_along(t, ROWS), blocks_along(t, COLS));
     return sx_mul(cx, nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth - 2), n);
 }
 
@@ -550,35 +550,35 @@ static Kernel *tile_kernel(Tiles *t, const ArrLoc *outs)
 /* --- Which shape ----------------------------------------------------------------------------- */
 
 /* Host: 0 if the device has no groups of such a kind. */
-static const Sx *fits_device(const Tiles *t)
+static const KExp *fits_device(const Tiles *t)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), kg_local_bytes(t->kg));
-    const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
+    const KExp *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), kg_local_bytes(t->kg));
+    const KExp *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
     return sx_op(cx, SX_MIN, room, team);
 }
 
 /* Pieces of a reduction, each of some tiles at least: several where the blocks are too few to keep
  * the device busy. */
-static const Sx *pieces_wanted(const Tiles *t)
+static const KExp *pieces_wanted(const Tiles *t)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *one = sx_const(cx, 1), *units = sx_size(cx, SIZE_TILE_GROUPS);
-    const Sx *blocks = sx_op(cx, SX_MAX, blocks_in_all(t), one);
-    const Sx *groups = sx_mul(cx, units, sx_const(cx, t->shape.groups));
-    const Sx *most = sx_op(cx, SX_DIV, sx_atom(cx, t->r->width), sx_const(cx, t->shape.piece));
-    const Sx *want = sx_op(cx, SX_MIN, sx_op(cx, SX_DIV, groups, blocks), most);
+    const KExp *one = sx_const(cx, 1), *units = sx_size(cx, SIZE_TILE_GROUPS);
+    const KExp *blocks = sx_op(cx, SX_MAX, blocks_in_all(t), one);
+    const KExp *groups = sx_mul(cx, units, sx_const(cx, t->shape.groups));
+    const KExp *most = sx_op(cx, SX_DIV, sx_atom(cx, t->r->width), sx_const(cx, t->shape.piece));
+    const KExp *want = sx_op(cx, SX_MIN, sx_op(cx, SX_DIV, groups, blocks), most);
     want = sx_select(cx, sx_op(cx, SX_DIV, units, blocks), want, one);
     return sx_op(cx, SX_MAX, want, one);
 }
 
 /* Are there elements for that share of the blocks (cost_percent)? */
-static const Sx *full_blocks(const Tiles *t)
+static const KExp *full_blocks(const Tiles *t)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *n = sx_const(cx, 100), *room = sx_const(cx, t->shape.full);
+    const KExp *n = sx_const(cx, 100), *room = sx_const(cx, t->shape.full);
     for (int d = 0; d < N_SIDES; d++) {
-        const Sx *block = sx_const(cx, block_of(&t->shape, d));
+        const KExp *block = sx_const(cx, block_of(&t->shape, d));
         n = sx_mul(cx, n, sx_atom(cx, t->s.dim[d]->width));
         room = sx_mul(cx, room, sx_mul(cx, blocks_along(t, d), block));
     }
@@ -586,16 +586,17 @@ static const Sx *full_blocks(const Tiles *t)
 }
 
 /* Do pieces of all blocks keep the device busy, and are these not mostly empty? */
-static const Sx *worth_blocks(const Tiles *t, const Sx *want)
+static const KExp *worth_blocks(const Tiles *t, const KExp *want)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *percent = sx_const(cx, 100);
-    const Sx *fill = sx_mul(cx, sx_size(cx, SIZE_TILE_GROUPS), sx_const(cx, t->shape.fill));
-    const Sx *n = sx_mul(cx, sx_mul(cx, blocks_in_all(t), want), percent);
-    const Sx *worth = cost_percent(cx, n, fill);
-    const Sx *rows = sx_atom(cx, t->s.dim[ROWS]->width), *cols = sx_atom(cx, t->s.dim[COLS]->width);
-    const Sx *few = sx_op(cx, SX_MIN, rows, cols), *many = sx_op(cx, SX_MAX, rows, cols);
-    const Sx *side = slices_of(&t->shape) > 1 ? many : few;
+    const KExp *percent = sx_const(cx, 100);
+    const KExp *fill = sx_mul(cx, sx_size(cx, SIZE_TILE_GROUPS), sx_const(cx, t->shape.fill));
+    const KExp *n = sx_mul(cx, sx_mul(cx, blocks_in_all(t), want), percent);
+    const KExp *worth = cost_percent(cx, n, fill);
+    const KExp *rows = sx_atom(cx, t->s.dim[ROWS]->width),
+               *cols = sx_atom(cx, t->s.dim[COLS]->width);
+    const KExp *few = sx_op(cx, SX_MIN, rows, cols), *many = sx_op(cx, SX_MAX, rows, cols);
+    const KExp *side = slices_of(&t->shape) > 1 ? many : few;
     if (t->shape.full)
         worth = cost_both(cx, worth, full_blocks(t));
     worth = cost_both(cx, worth, cost_percent(cx, side, sx_const(cx, t->shape.least)));
@@ -608,7 +609,7 @@ static Tiles tiles_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Sh
     return (Tiles){.s = sides_of(kg, r, outs), .kg = kg, .r = r, .shape = *shape};
 }
 
-static void open_branch(PlanBuild *pb, const Tiles *t, Kernel *k, const Sx *worth)
+static void open_branch(PlanBuild *pb, const Tiles *t, Kernel *k, const KExp *worth)
 {
     const char *when =
         arena_printf(pb->cx->perm, "blocks of %d x %d are well filled and keep the device busy",
@@ -622,7 +623,7 @@ static void shape_branch(PlanBuild *pb, Tiles *t, const ArrLoc *outs, bool cuts)
 {
     Ctx *cx = pb->cx;
     Pieces p;
-    const Sx *want = sx_const(cx, 1), *n = blocks_in_all(t);
+    const KExp *want = sx_const(cx, 1), *n = blocks_in_all(t);
     if (cuts) {
         want = pb_let(pb, "want", pieces_wanted(t));
         p = sums_cut(pb, t->r, want, t->shape.depth);

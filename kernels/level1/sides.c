@@ -6,9 +6,9 @@
 static void find_sides(Sides *s, const ArrLoc *outs)
 {
     const Nest *nest = &s->r->e->seg.nest;
-    const Sx *const *strides = outs[0].at.strides;
+    const KExp *const *strides = outs[0].at.strides;
     int n = s->r->depth;
-    bool turned = sx_is_const(strides[n - 2], 1) && !sx_is_const(strides[n - 1], 1);
+    bool turned = kx_is_int(strides[n - 2], 1) && !kx_is_int(strides[n - 1], 1);
     s->dim[ROWS] = &nest->at[turned ? n - 1 : n - 2];
     s->dim[COLS] = &nest->at[turned ? n - 2 : n - 1];
 }
@@ -28,7 +28,7 @@ static bool is_parameter(const KGen *kg, const KVar *v)
     return false;
 }
 
-static void note_leaf(void *env, const Sx *x)
+static void note_leaf(void *env, const KExp *x)
 {
     Leaves *l = env;
     if (x->kind == KE_VAR)
@@ -45,16 +45,16 @@ static void note_leaf(void *env, const Sx *x)
 }
 
 /* Are elements whose indices v differ by one neighbours, as far as is seen? */
-static bool lies_beside(const Sides *s, const Sx *at, const Var *v)
+static bool lies_beside(const Sides *s, const KExp *at, const Var *v)
 {
     Ctx *cx = s->kg->cx;
-    const Sx *zero = sx_const(cx, 0), *one = sx_const(cx, 1),
-             *first = sx_with(cx, at, s->r->k, zero);
-    return sx_eq(sx_add(cx, sx_with(cx, first, v, zero), one), sx_with(cx, first, v, one));
+    const KExp *zero = sx_const(cx, 0), *one = sx_const(cx, 1),
+               *first = sx_with(cx, at, s->r->k, zero);
+    return kx_same(sx_add(cx, sx_with(cx, first, v, zero), one), sx_with(cx, first, v, one));
 }
 
 /* v takes the element `from`; false if that depends on more than one side and k. */
-static bool add_operand(Sides *s, const Var *v, KLoc from, const Sx *step)
+static bool add_operand(Sides *s, const Var *v, KLoc from, const KExp *step)
 {
     Leaves l = {.s = s};
     kexp_visit(from.at.offset, note_leaf, &l);
@@ -77,7 +77,7 @@ static int row_param(const Sums *r, const Var *v)
     return -1;
 }
 
-static const Sx *step_of(const Sides *s, int p)
+static const KExp *step_of(const Sides *s, int p)
 {
     const Atoms *arrs = s->r->arrs;
     return p < 0 ? sx_const(s->kg->cx, 0) : kg_arr(s->kg, arrs->at[p].var)->at.strides[0];
@@ -86,7 +86,7 @@ static const Sx *step_of(const Sides *s, int p)
 static bool param_operands(Sides *s)
 {
     KGen *kg = s->kg;
-    const Sx *k = sx_var(kg->cx, s->r->k);
+    const KExp *k = sx_var(kg->cx, s->r->k);
     for (int p = 0; p < s->r->arrs->n; p++) {
         const Var *v = s->r->params->at[p];
         const KLoc *l = kg_arr(kg, s->r->arrs->at[p].var);

@@ -179,7 +179,7 @@ KBuf **sums_accs(KGen *kg, const Sums *r, int n)
 static void store_results(KGen *kg, const Sums *r, const KLoc *outs, const KExp *const *x)
 {
     const Body *b = r->e->seg.body;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, r->depth);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, r->depth);
     for (int i = 0; r->red && i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
         for (int j = 0; s == r->red && j < s->pat.n; j++)
@@ -223,19 +223,19 @@ bool sums_can_cut(Ctx *cx, const Sums *r)
     return !sums_uses(cx, used, inside);
 }
 
-static const Sx *at_least(Ctx *cx, const Sx *x, int64_t n)
+static const KExp *at_least(Ctx *cx, const KExp *x, int64_t n)
 {
     return sx_op(cx, SX_MAX, x, sx_const(cx, n));
 }
 
-Pieces sums_cut(PlanBuild *pb, const Sums *r, const Sx *want, int unit)
+Pieces sums_cut(PlanBuild *pb, const Sums *r, const KExp *want, int unit)
 {
     Ctx *cx = pb->cx;
-    const Sx *width = sx_atom(cx, r->width);
-    const Sx *share = sx_op(cx, SX_CEILDIV, width, at_least(cx, want, 1));
-    const Sx *units = at_least(cx, sx_op(cx, SX_CEILDIV, share, sx_const(cx, unit)), 1);
+    const KExp *width = sx_atom(cx, r->width);
+    const KExp *share = sx_op(cx, SX_CEILDIV, width, at_least(cx, want, 1));
+    const KExp *units = at_least(cx, sx_op(cx, SX_CEILDIV, share, sx_const(cx, unit)), 1);
     Pieces p = {.units = pb_let(pb, "units", units), .unit = unit};
-    const Sx *piece = sx_mul(cx, p.units, sx_const(cx, unit));
+    const KExp *piece = sx_mul(cx, p.units, sx_const(cx, unit));
     p.pieces = pb_let(pb, "pieces", at_least(cx, sx_op(cx, SX_CEILDIV, width, piece), 1));
     p.parts = NEWN(cx->perm, Mem *, r->nes->n);
     for (int j = 0; j < r->nes->n; j++)
@@ -246,8 +246,8 @@ Pieces sums_cut(PlanBuild *pb, const Sums *r, const Sx *want, int unit)
 void sums_alloc(PlanBuild *pb, const Sums *r, const Pieces *p)
 {
     Ctx *cx = pb->cx;
-    const Sx *several = sx_sub(cx, p->pieces, sx_const(cx, 1));
-    const Sx *n = sx_mul(cx, nest_size(cx, &r->e->seg.nest, 0, r->depth), p->pieces);
+    const KExp *several = sx_sub(cx, p->pieces, sx_const(cx, 1));
+    const KExp *n = sx_mul(cx, nest_size(cx, &r->e->seg.nest, 0, r->depth), p->pieces);
     n = sx_select(cx, several, n, sx_const(cx, 0));
     for (int j = 0; j < r->nes->n; j++) {
         int bytes = prim_type_bytes[r->op->params.at[j]->type.elem];
@@ -255,11 +255,11 @@ void sums_alloc(PlanBuild *pb, const Sums *r, const Pieces *p)
     }
 }
 
-Share sums_open_share(KGen *kg, const Sums *r, const Sx *blocks, const Pieces *p)
+Share sums_open_share(KGen *kg, const Sums *r, const KExp *blocks, const Pieces *p)
 {
     KBuild *b = kg->kb;
     const KExp *width = kg_atom(kg, r->width), *group = kg_id(kg, KID_GROUP);
-    const Sx *all = p ? sx_mul(kg->cx, blocks, p->pieces) : blocks;
+    const KExp *all = p ? sx_mul(kg->cx, blocks, p->pieces) : blocks;
     const KExp *unit = kb_for(b, "block", group, nest_total(kg, all), kg_id(kg, KID_GROUPS));
     if (!p)
         return (Share){.block = unit, .from = kg_int(kg, 0), .to = width};
@@ -275,7 +275,7 @@ Share sums_open_share(KGen *kg, const Sums *r, const Sx *blocks, const Pieces *p
 /* Partial results of neighbouring elements are neighbours. */
 static const KExp *part_at(KGen *kg, const Sums *r, const KExp *piece, const KExp *elem)
 {
-    const Sx *n = nest_size_k(kg, &r->e->seg.nest, 0, r->depth);
+    const KExp *n = nest_size_k(kg, &r->e->seg.nest, 0, r->depth);
     return kg_add(kg, kg_mul(kg, piece, kg_at(kg, n)), elem);
 }
 
@@ -290,7 +290,7 @@ void sums_store_parts(KGen *kg, const Sums *r, const Pieces *p, const KExp *piec
     Ctx *cx = kg->cx;
     KBuild *b = kg->kb;
     const Nest *nest = &r->e->seg.nest;
-    const Sx *elem = sx_const(cx, 0);
+    const KExp *elem = sx_const(cx, 0);
     for (int d = 0; d < r->depth; d++)
         elem =
             sx_add(cx, sx_mul(cx, elem, kg_sx(kg, nest->at[d].width)), sx_var(cx, nest->at[d].idx));
@@ -313,17 +313,17 @@ typedef struct {
     const KExp *active;              /* has it an element at all? */
 } Combiners;
 
-static const Sx *combiners_of(PlanBuild *pb, const Sums *r, const Pieces *p)
+static const KExp *combiners_of(PlanBuild *pb, const Sums *r, const Pieces *p)
 {
     Ctx *cx = pb->cx;
-    const Sx *n = nest_size(cx, &r->e->seg.nest, 0, r->depth);
-    const Sx *few = sx_op(cx, SX_CEILDIV, p->pieces, sx_const(cx, COMBINED));
-    const Sx *fill = sx_op(cx, SX_DIV, sx_const(cx, COMBINERS), at_least(cx, n, 1));
+    const KExp *n = nest_size(cx, &r->e->seg.nest, 0, r->depth);
+    const KExp *few = sx_op(cx, SX_CEILDIV, p->pieces, sx_const(cx, COMBINED));
+    const KExp *fill = sx_op(cx, SX_DIV, sx_const(cx, COMBINERS), at_least(cx, n, 1));
     few = sx_op(cx, SX_MIN, few, at_least(cx, fill, 1));
     return pb_let(pb, "threads", at_least(cx, sx_op(cx, SX_MIN, sx_team_size(cx), few), 1));
 }
 
-static Combiners open_combiners(KGen *kg, const Sums *r, const Sx *threads)
+static Combiners open_combiners(KGen *kg, const Sums *r, const KExp *threads)
 {
     KBuild *b = kg->kb;
     Combiners c = {.threads = kg_host(kg, threads)};
@@ -389,7 +389,7 @@ void sums_combine(PlanBuild *pb, const Sums *r, const Pieces *p, const ArrLoc *o
     KGen *kg = kg_new(pb, "segtile_parts", r->e);
     KBuild *b = kg->kb;
     kg->at = r->e->loc;
-    const Sx *threads = combiners_of(pb, r, p);
+    const KExp *threads = combiners_of(pb, r, p);
     Accs ac = accs_of(kg, r->op, r->nes->n);
     accs_local(kg, &ac, false);
     Combiners c = open_combiners(kg, r, threads);
@@ -405,7 +405,7 @@ void sums_combine(PlanBuild *pb, const Sums *r, const Pieces *p, const ArrLoc *o
     seg_meet(kg); /* the buffers are used again */
     kb_end(b);
     Kernel *k = kg_finish(kg);
-    const Sx *per_group = sx_op(cx, SX_DIV, kg->group_size, threads);
+    const KExp *per_group = sx_op(cx, SX_DIV, kg->group_size, threads);
     /* What the construct must move and compute, the kernel before has done. */
     Work *work = pb->work;
     pb->work = NULL;

@@ -82,21 +82,21 @@ void each_accumulate(const Each *t);
 /* Host: the pieces of a reduction, each (but the last) of so many times `unit` elements, where
  * partial results are put. */
 typedef struct {
-    const Sx *pieces, *units;
+    const KExp *pieces, *units;
     int unit;
     Mem **parts;
 } Pieces;
 /* Can they be combined where nothing of an element's nest is known? */
 bool sums_can_cut(Ctx *cx, const Sums *r);
 /* About `want` pieces, of multiples of `unit` elements. */
-Pieces sums_cut(PlanBuild *pb, const Sums *r, const Sx *want, int unit);
+Pieces sums_cut(PlanBuild *pb, const Sums *r, const KExp *want, int unit);
 void sums_alloc(PlanBuild *pb, const Sums *r, const Pieces *p); /* the partial results */
 /* The loop of a group over `blocks` (host) times the pieces (NULL: whole reductions): declares the
  * block, and where the piece begins and ends. */
 typedef struct {
     const KExp *block, *piece, *from, *to;
 } Share;
-Share sums_open_share(KGen *kg, const Sums *r, const Sx *blocks, const Pieces *p);
+Share sums_open_share(KGen *kg, const Sums *r, const KExp *blocks, const Pieces *p);
 /* Stores acc from `cell` on as the partial results of the element whose indices are bound and of
  * the n - 1 that follow it. If these are several, the place of the first is a multiple of n. */
 void sums_store_parts(KGen *kg, const Sums *r, const Pieces *p, const KExp *piece, KBuf **acc,
@@ -111,14 +111,14 @@ void sums_combine(PlanBuild *pb, const Sums *r, const Pieces *p, const ArrLoc *o
 enum { ROWS, COLS, N_SIDES };
 /* What f reads of an array: a parameter, or an access of which the position is known. */
 typedef struct {
-    const Var *v;   /* takes its value */
-    KLoc from;      /* its element, over the indices of the nest and k */
-    const Sx *step; /* by which it grows with k */
-    int side;       /* with which it varies; N_SIDES: with none */
-    bool beside;    /* it is a neighbour of that of the next number on this side */
-    KBuf *tile;     /* the maker's: staged, by k and number in the block, */
-    KBuf *next;     /* ... the thread's share of the next tile, */
-    KBuf *own;      /* ... the thread's elements at k */
+    const Var *v;     /* takes its value */
+    KLoc from;        /* its element, over the indices of the nest and k */
+    const KExp *step; /* by which it grows with k */
+    int side;         /* with which it varies; N_SIDES: with none */
+    bool beside;      /* it is a neighbour of that of the next number on this side */
+    KBuf *tile;       /* the maker's: staged, by k and number in the block, */
+    KBuf *next;       /* ... the thread's share of the next tile, */
+    KBuf *own;        /* ... the thread's elements at k */
 } Operand;
 typedef struct {
     KGen *kg;

@@ -11,21 +11,21 @@ const KExp *kg_iota_elem(KGen *kg, const Exp *e, const KExp *i)
 }
 
 /* The element of an array without memory. */
-static const KExp *elem_of(KGen *kg, const KLoc *l, const Sx *const *ix, int n)
+static const KExp *elem_of(KGen *kg, const KLoc *l, const KExp *const *ix, int n)
 {
     if (l->computed->kind == E_REPLICATE)
         return kg_atom(kg, l->computed->replicate.val);
     return kg_iota_elem(kg, l->computed, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
 }
 
-const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n)
+const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const KExp *const *ix, int n)
 {
     if (l->computed)
         return kb_let(kg->kb, base, elem_of(kg, l, ix, n));
     return kb_load(kg->kb, base, l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
 }
 
-void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n)
+void kg_load(KGen *kg, const Var *v, const KLoc *l, const KExp *const *ix, int n)
 {
     if (varmap_get(kg->results, v) || l->computed)
         kg_let(kg, v, loc_load(kg, v->base, l, ix, n));
@@ -33,7 +33,7 @@ void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n)
         kb_load_var(kg->kb, kg_bind(kg, v), l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
 }
 
-void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x)
+void loc_store(KGen *kg, const KLoc *l, const KExp *const *ix, int n, const KExp *x)
 {
     kb_store(kg->kb, l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)), x);
 }
@@ -44,14 +44,14 @@ void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x)
     kb_insert(kg->kb, p, s);
 }
 
-KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n)
+KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const KExp *const *ix, int n)
 {
     KLoc r = *l;
     r.at = lmad_rows(kg->cx, l->at, rank, ix, n);
     return r;
 }
 
-KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i)
+KLoc loc_row(KGen *kg, const KLoc *l, int rank, const KExp *i)
 {
     return loc_row_n(kg, l, rank, &i, 1);
 }
@@ -109,9 +109,9 @@ const KExp *kg_split(KGen *kg, const KExp *flat, const KExp *width, const KExp *
     return q;
 }
 
-void kg_loops_open_shared(KGen *kg, Type t, const Sx **ix)
+void kg_loops_open_shared(KGen *kg, Type t, const KExp **ix)
 {
-    const Sx *total = sx_const(kg->cx, 1);
+    const KExp *total = sx_const(kg->cx, 1);
     for (int k = 0; k < t.rank; k++)
         total = sx_mul(kg->cx, total, kg_sx(kg, t.dims[k]));
     const KExp *rest = kg_open_shared(kg, kg_at(kg, total), true), *r;
@@ -123,7 +123,7 @@ void kg_loops_open_shared(KGen *kg, Type t, const Sx **ix)
         ix[0] = kg_sx_of(kg, rest);
 }
 
-void kg_loops_open(KGen *kg, Type t, const Sx **ix)
+void kg_loops_open(KGen *kg, Type t, const KExp **ix)
 {
     if (kg->coop) {
         kg_loops_open_shared(kg, t, ix);
@@ -148,7 +148,7 @@ void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t)
 {
     if (dst->mem == src->mem && lmad_eq(dst->at, src->at, t.rank))
         return;
-    const Sx *ix[LMAD_MAX_RANK];
+    const KExp *ix[LMAD_MAX_RANK];
     ASSERT(t.rank <= LMAD_MAX_RANK);
     kg_sync(kg);
     kg_loops_open(kg, t, ix);
@@ -182,7 +182,7 @@ void kg_if_first(KGen *kg)
     kb_if(kg->kb, kg_eq(kg, kg->lid, kg_int(kg, 0)));
 }
 
-void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i)
+void kg_bind_row(KGen *kg, const Var *x, Atom arr, const KExp *i)
 {
     const KLoc *l = kg_arr(kg, arr.var);
     int rank = arr.var->type.rank;

@@ -10,7 +10,7 @@ enum { PRIVATE_MAX_ELEMS = 64, PRIVATE_MAX_BYTES = 256 };
 
 /* Each block has a buffer of its own here: those that are not needed at once become one when the
  * kernel is finished (kir/passes/locals.c). */
-KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count)
+KBuf *group_buffer(KGen *kg, PrimType elem, const KExp *count)
 {
     KBuf *b = kg_param_local(kg, "local", elem, count);
     kb_fresh(kg->kb, b);
@@ -74,7 +74,7 @@ static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
 /* A slice of a global block for each thread. On a GPU element k of thread t is number k*T + t, so
  * that neighbouring threads touch neighbouring elements; on a CPU a thread's elements are
  * consecutive. */
-static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
+static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const KExp *count)
 {
     Ctx *cx = kg->cx;
     Arena *a = cx->perm;
@@ -82,7 +82,7 @@ static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
         kg_irregular(kg, false, "memory bounded before the launch");
     if (!kg->max_threads)
         ice(kg->seg->loc, "thread memory in a kernel without a bound on its threads");
-    const Sx *bytes =
+    const KExp *bytes =
         sx_mul(cx, sx_mul(cx, count, kg->max_threads), sx_const(cx, prim_type_bytes[t.elem]));
     Mem *mem = pb_alloc(kg->pb, v ? v->base : "thread", bytes);
     KLoc l = {.mem = kg_param_mem(kg, mem, t.elem), .fresh = true};
@@ -146,7 +146,7 @@ KLoc kg_alloc(KGen *kg, const Var *v, Type t)
         return *hint;
     if (const_count(t, &count))
         return alloc_private(kg, v, t, count);
-    const Sx *bound = kg_bound_count(kg, t);
+    const KExp *bound = kg_bound_count(kg, t);
     return bound ? alloc_scratch(kg, v, t, bound) : heap_alloc(kg, v, t);
 }
 
@@ -159,7 +159,7 @@ bool kg_is_scratch(KGen *kg, const Var *v, Type t)
 
 void kg_alloc_after_row(KGen *kg, const Var *v, Type t, KLoc *first, KLoc *rest)
 {
-    const Sx *row = kg_bound_count(kg, type_row(t)), *all = kg_bound_count(kg, t);
+    const KExp *row = kg_bound_count(kg, type_row(t)), *all = kg_bound_count(kg, t);
     *first = *rest = alloc_scratch(kg, v, t, sx_add(kg->cx, all, row));
     rest->at.offset = sx_add(kg->cx, first->at.offset, first->at.strides[0]);
 }

@@ -21,7 +21,7 @@ static void stm_iota(KGen *kg, const Stm *s)
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
     KLoc l = kg_alloc(kg, v, v->type);
-    const Sx *ix[1];
+    const KExp *ix[1];
     kg_sync(kg);
     kg_loops_open(kg, v->type, ix);
     loc_store(kg, &l, ix, 1, kg_iota_elem(kg, e, kg_at(kg, ix[0])));
@@ -38,7 +38,7 @@ static void stm_replicate(KGen *kg, const Stm *s)
     int n = e->replicate.dims.n;
     Atom val = e->replicate.val;
     KLoc l = kg_alloc(kg, v, v->type);
-    const Sx *ix[LMAD_MAX_RANK];
+    const KExp *ix[LMAD_MAX_RANK];
     ASSERT(v->type.rank <= LMAD_MAX_RANK);
     if (val.var && val.var->type.rank > 0)
         kg_arr(kg, val.var);
@@ -86,7 +86,7 @@ static void stm_concat(KGen *kg, const Stm *s)
     Var *v = s->pat.at[0];
     int d = e->concat.dim;
     KLoc l = kg_alloc(kg, v, v->type);
-    const Sx *pos = sx_const(kg->cx, 0);
+    const KExp *pos = sx_const(kg->cx, 0);
     for (int i = 0; i < e->concat.arrs.n; i++) {
         const Var *part = e->concat.arrs.at[i].var;
         KLoc at = l;
@@ -162,7 +162,7 @@ static void branch_bound(KGen *kg, const Stm *s, int j)
     Atom a = e->branch.then_->res.at[j], b = e->branch.else_->res.at[j];
     if (place_binds(e->branch.then_, a.var) || place_binds(e->branch.else_, b.var))
         return;
-    const Sx *sa = kg_bound(kg, a), *sb = kg_bound(kg, b);
+    const KExp *sa = kg_bound(kg, a), *sb = kg_bound(kg, b);
     if (sa && sb)
         sx_set_upper(kg->bounds, s->pat.at[j], sx_op(kg->cx, SX_MAX, sa, sb));
 }

@@ -100,15 +100,15 @@ const KExp *hist_get(KGen *kg, const KLoc *bin, PrimType t)
     return kx_conv(kg->cx->perm, t, loc_load(kg, "bin", bin, NULL, 0));
 }
 
-const Sx **hist_index(KGen *kg, const Hist *h)
+const KExp **hist_index(KGen *kg, const Hist *h)
 {
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, h->rank);
+    const KExp **ix = NEWN(kg->cx->perm, const KExp *, h->rank);
     for (int k = 0; k < h->rank; k++)
         ix[k] = kg_sx(kg, h->index[k]);
     return ix;
 }
 
-KLoc *hist_bins(KGen *kg, const Hist *h, const KLoc *locs, const Sx *const *ix)
+KLoc *hist_bins(KGen *kg, const Hist *h, const KLoc *locs, const KExp *const *ix)
 {
     KLoc *bins = NEWN(kg->cx->perm, KLoc, h->n);
     for (int j = 0; j < h->n; j++)
@@ -346,7 +346,7 @@ static void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs
 {
     KBuild *b = kg->kb;
     Arena *a = kg->cx->perm;
-    const Sx **ix = NEWN(a, const Sx *, h->rank);
+    const KExp **ix = NEWN(a, const KExp *, h->rank);
     HistVal *xs = NEWN(a, HistVal, h->n);
     for (int k = 0; k < h->rank; k++)
         ix[k] = sx_var(kg->cx, t->ix[k]);

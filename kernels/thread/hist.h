@@ -63,8 +63,8 @@ void hist_close_element(KGen *kg, WorkMark m);
  * they update; where they may not do so side by side the first one has all. */
 const KExp *hist_open_shared(KGen *kg, const Hist *h, const KExp *total);
 /* The bins at position ix (rank components) of arrays at locs. */
-KLoc *hist_bins(KGen *kg, const Hist *h, const KLoc *locs, const Sx *const *ix);
-const Sx **hist_index(KGen *kg, const Hist *h);
+KLoc *hist_bins(KGen *kg, const Hist *h, const KLoc *locs, const KExp *const *ix);
+const KExp **hist_index(KGen *kg, const Hist *h);
 /* bin := op(bin, x) by one work-item; by many (not in turns). */
 void hist_combine(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs);
 void hist_update(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs);

@@ -58,7 +58,7 @@ static const KExp *check_index(KGen *kg, const Exp *e)
 /* --- Index and update ---------------------------------------------------------------------- */
 
 /* x if ok, else 0. */
-static const Sx *if_ok(KGen *kg, const char *base, const KExp *ok, const Sx *x)
+static const KExp *if_ok(KGen *kg, const char *base, const KExp *ok, const KExp *x)
 {
     const KExp *r = kx_select(kg->cx->perm, ok, kg_at(kg, x), kg_int(kg, 0));
     return kg_sx_of(kg, kb_let(kg->kb, base, r));
@@ -67,7 +67,7 @@ static const Sx *if_ok(KGen *kg, const char *base, const KExp *ok, const Sx *x)
 /* A view whose check failed becomes one that always shows the block's first element. */
 static Lmad harmless(KGen *kg, Lmad l, int rank, const KExp *ok)
 {
-    const Sx **strides = NEWN(kg->cx->perm, const Sx *, rank);
+    const KExp **strides = NEWN(kg->cx->perm, const KExp *, rank);
     Lmad r = {if_ok(kg, "off", ok, l.offset), strides};
     for (int k = 0; k < rank; k++)
         strides[k] = if_ok(kg, "stride", ok, l.strides[k]);

@@ -12,7 +12,7 @@ void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n)
     }
 }
 
-void kg_bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const Sx *i)
+void kg_bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const KExp *i)
 {
     for (int k = 0; k < arrs->n; k++)
         kg_bind_row(kg, params[k], arrs->at[k], i);
@@ -23,7 +23,7 @@ typedef struct {
     const Exp *e;
     int n_acc; /* reduced or scanned values */
     bool scan;
-    const Sx *i;
+    const KExp *i;
     Carries *acc; /* NULL: the accumulators are `before` */
     KLoc *outs;   /* result arrays, by position in the pattern */
     KLoc *before; /* scans of rows in a thread: the same, from a row before on */
@@ -117,7 +117,7 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
 }
 
 /* Opens the loop over the elements; the number of the one at hand. */
-static const Sx *open_turns(KGen *kg, const Stm *s)
+static const KExp *open_turns(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
     const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
@@ -173,7 +173,7 @@ const KExp *kg_in_bounds(KGen *kg, Atom i, Atom n)
 void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, Atom val)
 {
     Type t = d->arr.var->type;
-    const Sx **at = NEWN(kg->cx->perm, const Sx *, d->rank);
+    const KExp **at = NEWN(kg->cx->perm, const KExp *, d->rank);
     const KExp *in = kx_bool(kg->cx->perm, true);
     for (int k = 0; k < d->rank; k++) {
         at[k] = kg_sx(kg, ix[k]);
@@ -205,7 +205,7 @@ void kg_scatter(KGen *kg, const Stm *s)
     const Lambda *fn = e->soac.fn;
     int n = e->soac.dests.n, at = 0;
     KLoc *locs = kg_dests(kg, s, &e->soac.dests);
-    const Sx *i = open_turns(kg, s);
+    const KExp *i = open_turns(kg, s);
     HeapMark turn = heap_mark(kg);
     kg_bind_rows(kg, fn->params.at, &e->soac.arrs, i);
     kg_stms(kg, fn->body);

@@ -8,12 +8,12 @@ static Var *size;
 
 enum { UNITS = 132, LOCAL_BYTES = 49152 };
 
-static const Sx *num(int64_t i)
+static const KExp *num(int64_t i)
 {
     return sx_const(&cx, i);
 }
 
-static int64_t eval(const Sx *a)
+static int64_t eval(const KExp *a)
 {
     int64_t x = a->n ? eval(sx_left(a)) : 0, y = a->n ? eval(sx_right(a)) : 0;
     switch (sx_kind(a)) {
@@ -72,7 +72,7 @@ static int64_t time_of(const GroupWork *w, int k)
 
 static int64_t best(const GroupWork *w)
 {
-    const Sx *times[GROUP_SIZES];
+    const KExp *times[GROUP_SIZES];
     for (int k = 0; k < GROUP_SIZES; k++)
         times[k] = group_all_time(&cx, w, k);
     return eval(group_best_size(&cx, times, w->several ? 0 : GROUP_WARP));
@@ -80,7 +80,7 @@ static int64_t best(const GroupWork *w)
 
 static void test_best_size(void)
 {
-    const Sx *times[GROUP_SIZES];
+    const KExp *times[GROUP_SIZES];
     for (int least = 0; least < GROUP_SIZES; least++) {
         for (int k = 0; k < GROUP_SIZES; k++)
             times[k] = num(k == least ? 5 : 6 + k);

@@ -122,7 +122,7 @@ static void row(Chain *c)
     if (c->t.rank < 2 || c->t.dims[0].c.i == 0)
         return;
     int i = below((int)c->t.dims[0].c.i);
-    const Sx *ix[] = {sx_const(c->cx, i)};
+    const KExp *ix[] = {sx_const(c->cx, i)};
     Type t = type_row(c->t);
     out_printf(&c->text, "let (v%d: %s) = v%d[%d", c->n, type_text(t), c->n - 1, i);
     for (int k = 0; k < t.rank; k++)
@@ -183,7 +183,7 @@ static void begin(Chain *c)
 
 static void compare(const Chain *c, const rt_hvalue *v)
 {
-    const Sx *ix[LMAD_MAX_RANK];
+    const KExp *ix[LMAD_MAX_RANK];
     int64_t n = rt_hvalue_count(v), wrong = 0, most = -1;
     for (int64_t i = 0; i < n; i++) {
         int64_t rest = i, got = ((const int64_t *)v->data)[i];
@@ -191,12 +191,12 @@ static void compare(const Chain *c, const rt_hvalue *v)
             ix[k] = sx_const(c->cx, rest % v->shape[k]);
             rest /= v->shape[k];
         }
-        wrong += !sx_is_const(lmad_at(c->cx, c->l, ix, c->t.rank), got);
+        wrong += !kx_is_int(lmad_at(c->cx, c->l, ix, c->t.rank), got);
         most = got > most ? got : most;
     }
     CHECK_INT(wrong, 0);
     if (n > 0)
-        CHECK(sx_is_const(lmad_span(c->cx, c->l, c->t), most + 1));
+        CHECK(kx_is_int(lmad_span(c->cx, c->l, c->t), most + 1));
     if (wrong)
         fprintf(stderr, "%s", c->text.text);
 }
@@ -262,27 +262,27 @@ static void layouts(Ctx *cx, int rank)
 static void a_slice_is_no_layout(Ctx *cx)
 {
     Type t = unknown_shape(cx, 2);
-    const Sx *i = sx_const(cx, 3);
+    const KExp *i = sx_const(cx, 3);
     int perm[2];
     Lmad l = lmad_permuted(cx, t, NULL), row_of = lmad_rows(cx, l, 2, &i, 1);
-    CHECK(lmad_is_row_major(cx, row_of, type_row(t)) && !sx_is_const(row_of.offset, 0));
+    CHECK(lmad_is_row_major(cx, row_of, type_row(t)) && !kx_is_int(row_of.offset, 0));
     Type half = {.elem = t.elem, .rank = 2, .dims = (Atom[]){t.dims[0], atom_i64(5)}};
     CHECK(!lmad_perm(cx, l, half, perm));
     Lmad turned = lmad_permuted(cx, t, (int[]){1, 0}), flat;
     Type line = {.elem = t.elem, .rank = 1, .dims = (Atom[]){atom_i64(12)}};
     CHECK(!lmad_reshape(cx, turned, t, line, &flat));
-    CHECK(lmad_reshape(cx, l, t, line, &flat) && sx_is_const(flat.strides[0], 1));
+    CHECK(lmad_reshape(cx, l, t, line, &flat) && kx_is_int(flat.strides[0], 1));
 }
 
 /* Elements that lie apart are a line, whatever the stride of a dimension of size 1. */
 static void a_dimension_of_1_does_not_matter(Ctx *cx)
 {
-    const Sx *one = sx_const(cx, 1), *w = sx_const(cx, 7);
+    const KExp *one = sx_const(cx, 1), *w = sx_const(cx, 7);
     Type line = shape(cx, 1, (int64_t[]){12}), t = shape(cx, 3, (int64_t[]){3, 4, 1});
-    const Sx *strides[] = {sx_const(cx, 28), w, one};
+    const KExp *strides[] = {sx_const(cx, 28), w, one};
     Lmad flat;
     CHECK(lmad_reshape(cx, (Lmad){one, strides}, t, line, &flat));
-    CHECK(sx_eq(flat.offset, one) && sx_eq(flat.strides[0], w));
+    CHECK(kx_same(flat.offset, one) && kx_same(flat.strides[0], w));
     Lmad columns = lmad_row_major(cx, line, one, w);
     CHECK(lmad_eq(flat, columns, 1));
 }
@@ -291,16 +291,15 @@ static void a_dimension_of_1_does_not_matter(Ctx *cx)
 static void compositions(Ctx *cx)
 {
     Type t = shape(cx, 2, (int64_t[]){4, 6}), line = shape(cx, 1, (int64_t[]){5});
-    const Sx *strides[] = {sx_const(cx, 7), sx_const(cx, -1)};
+    const KExp *strides[] = {sx_const(cx, 7), sx_const(cx, -1)};
     Lmad view = {sx_const(cx, 2), strides}, r;
     CHECK(lmad_compose(cx, lmad_permuted(cx, t, NULL), t, view, 2, &r) && lmad_eq(r, view, 2));
     CHECK(!lmad_compose(cx, lmad_permuted(cx, t, (int[]){1, 0}), t, view, 2, &r));
-    const Sx *three[] = {sx_const(cx, 3)};
+    const KExp *three[] = {sx_const(cx, 3)};
     CHECK(lmad_compose(cx, (Lmad){sx_const(cx, 10), three}, line, view, 2, &r));
-    CHECK(sx_is_const(r.offset, 16) && sx_is_const(r.strides[0], 21) &&
-          sx_is_const(r.strides[1], -3));
+    CHECK(kx_is_int(r.offset, 16) && kx_is_int(r.strides[0], 21) && kx_is_int(r.strides[1], -3));
     Lmad twice = lmad_repeat(cx, view, 2, 1);
-    CHECK(sx_is_const(twice.strides[0], 0) && twice.strides[1] == strides[0]);
+    CHECK(kx_is_int(twice.strides[0], 0) && twice.strides[1] == strides[0]);
 }
 
 int main(void)

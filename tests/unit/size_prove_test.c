@@ -10,9 +10,9 @@ static VarMap *defs;
 static Ranges *ra;
 static SxFacts *wrap, *exact; /* of the same variables */
 static Var *n, *m, *i, *x, *y;
-static const Sx *sn, *sm, *si, *sx, *sy;
+static const KExp *sn, *sm, *si, *sx, *sy;
 
-static const Sx *num(int64_t k)
+static const KExp *num(int64_t k)
 {
     return sx_const(&cx, k);
 }
@@ -87,7 +87,7 @@ static void test_positions(void)
 
 static void test_quotients(void)
 {
-    const Sx *half = OP(DIV, sn, num(2)), *tiles = OP(CEILDIV, sn, num(32));
+    const KExp *half = OP(DIV, sn, num(2)), *tiles = OP(CEILDIV, sn, num(32));
     CHECK(sx_le(wrap, half, sn) && sx_le(wrap, MUL(half, num(2)), sn) && sx_nonneg(wrap, half));
     CHECK(!sx_le(wrap, sn, MUL(half, num(2))) && sx_le(wrap, sn, ADD(MUL(half, num(2)), num(1))));
     CHECK(sx_le(wrap, sn, MUL(tiles, num(32))) && sx_le(wrap, num(1), tiles)); /* i < n */
@@ -105,14 +105,14 @@ static void test_quotients(void)
 
 static void test_choices(void)
 {
-    const Sx *near = sx_size(&cx, SIZE_COALESCES), *group = sx_size(&cx, SIZE_GROUP_SIZE);
-    const Sx *min = OP(MIN, sn, sm), *max = OP(MAX, sn, sx);
+    const KExp *near = sx_size(&cx, SIZE_COALESCES), *group = sx_size(&cx, SIZE_GROUP_SIZE);
+    const KExp *min = OP(MIN, sn, sm), *max = OP(MAX, sn, sx);
     CHECK(sx_le(wrap, min, sn) && sx_le(wrap, min, sm) && sx_nonneg(wrap, min));
     CHECK(!sx_le(wrap, num(1), min) && !sx_le(wrap, sn, min));
     CHECK(sx_le(wrap, sn, max) && sx_le(wrap, sx, max) && sx_nonneg(wrap, max));
     CHECK(sx_le(wrap, min, max) && !sx_le(wrap, max, sn));
     CHECK(sx_le(wrap, num(1), OP(MAX, num(1), sx)));
-    const Sx *s = SELECT(near, num(1), sn);
+    const KExp *s = SELECT(near, num(1), sn);
     CHECK(sx_nonneg(wrap, s) && sx_le(wrap, s, sn) && sx_le(wrap, num(1), s));
     CHECK(!sx_le(wrap, s, num(1)) && !sx_le(wrap, SELECT(near, num(1), sm), sm));
     CHECK(sx_le(wrap, num(1), SELECT(sm, sm, num(1)))); /* 0 is not taken */
@@ -123,9 +123,10 @@ static void test_choices(void)
 
 static void test_kvars(void)
 {
-    static const KVar one = {.name = "k"}, two = {.name = "t"};
-    const Sx *k = sx_kvar(&cx, &one);
-    const Sx *t = sx_kvar(&cx, &two);
+    static const KVar one = {.name = "k", .type = {T_I64, 1}},
+                      two = {.name = "t", .type = {T_I64, 1}};
+    const KExp *k = kx_var(cx.perm, &one);
+    const KExp *t = kx_var(cx.perm, &two);
     int mark = sx_facts_mark(wrap);
     sx_assume_le(wrap, num(0), k);
     sx_assume_lt(wrap, k, OP(DIV, sn, num(4)));
@@ -137,7 +138,7 @@ static void test_kvars(void)
     CHECK(!sx_nonneg(wrap, k) && !sx_lt(wrap, k, sn));
 }
 
-static void interval(int line, const Sx *a, int64_t lo, int64_t hi)
+static void interval(int line, const KExp *a, int64_t lo, int64_t hi)
 {
     int64_t l, h;
     sx_interval(wrap, a, &l, &h);
@@ -164,13 +165,13 @@ static void test_intervals(void)
 
 /* --- Bounds ----------------------------------------------------------------------------------- */
 
-static bool is_n_or_m(void *env, const Sx *leaf)
+static bool is_n_or_m(void *env, const KExp *leaf)
 {
     (void)env;
     return leaf->kind == KE_SIZE || (leaf->kind == KE_HOST && (leaf->host == n || leaf->host == m));
 }
 
-static void bound(int line, const Sx *got, const char *want)
+static void bound(int line, const KExp *got, const char *want)
 {
     const char *text = got ? sx_c(got) : "none";
     CHECK(strcmp(text, want) == 0);
@@ -181,7 +182,7 @@ static void bound(int line, const Sx *got, const char *want)
 #define LOWER(a, want) bound(__LINE__, sx_lower(b, a), want)
 
 /* A variable that the IR defines as op(p, q). */
-static const Sx *define(PrimOp op, const Sx *p, const Sx *q)
+static const KExp *define(PrimOp op, const KExp *p, const KExp *q)
 {
     Atom args[] = {p->kind == KE_HOST ? atom_var((Var *)(uintptr_t)p->host) : atom_i64(p->c.i),
                    q->kind == KE_HOST ? atom_var((Var *)(uintptr_t)q->host) : atom_i64(q->c.i)};
@@ -224,7 +225,7 @@ static void test_bounds(void)
     UPPER(define(OP_REM, sm, sx), "none");
     UPPER(define(OP_XOR, si, sm), "none");
     /* Shared many times over: in time. */
-    const Sx *big = si, *none = sx;
+    const KExp *big = si, *none = sx;
     for (int k = 0; k < 12; k++) {
         big = define(OP_MIN, define(OP_ADD, big, big), sm);
         none = define(OP_ADD, none, none);
@@ -254,7 +255,7 @@ static Wide result(Point *p, Wide r)
     return r;
 }
 
-static Wide eval(const Sx *a, Point *p)
+static Wide eval(const KExp *a, Point *p)
 {
     if (p->undefined || a->kind == KE_CONST)
         return a->c.i;
@@ -304,18 +305,18 @@ static int64_t random_size(void)
     return rand() % 3 ? 1 + rand() % 6 : MAX_SIZE - rand() % 2;
 }
 
-static const Sx *random_sx(int depth)
+static const KExp *random_sx(int depth)
 {
-    const Sx *vars[] = {sn, sm, si, sx, sy};
+    const KExp *vars[] = {sn, sm, si, sx, sy};
     if (depth == 0 || rand() % 6 == 0)
         return rand() % 4 ? vars[rand() % 5] : num(rand() % 40 ? rand() % 9 - 2 : random_number());
-    const Sx *a = random_sx(depth - 1), *b = random_sx(depth - 1);
+    const KExp *a = random_sx(depth - 1), *b = random_sx(depth - 1);
     SxKind op = SX_ADD + rand() % (SX_SELECT - SX_ADD + 1);
     return op == SX_SELECT ? SELECT(random_sx(depth - 1), a, b) : sx_op(&cx, op, a, b);
 }
 
 typedef struct {
-    const Sx *a, *b, *up, *low; /* facts: a <= b */
+    const KExp *a, *b, *up, *low; /* facts: a <= b */
     int64_t lo, hi;
 } Claim;
 
@@ -328,7 +329,7 @@ static bool contradicts(const Claim *c, Point p)
 }
 
 /* Is the bound, computed exactly, below (above) the number, computed as p says? */
-static bool passes(const Sx *a, const Sx *limit, bool up, Point p)
+static bool passes(const KExp *a, const KExp *limit, bool up, Point p)
 {
     if (!limit)
         return false;
@@ -363,7 +364,7 @@ static void search(SxFacts *f, Meaning meaning, unsigned seed)
             sx_assume_le(f, facts[k].a, facts[k].b);
         }
         for (int g = 0; g < GOALS; g++) {
-            const Sx *a = random_sx(2);
+            const KExp *a = random_sx(2);
             goal = (Claim){.a = random_sx(3), .b = a};
             if (rand() % 2) /* likely to be true */
                 goal = (Claim){.a = a, .b = sx_op(&cx, related[rand() % 4], a, random_sx(1))};
