@@ -136,7 +136,7 @@ static const char *byte_offset(Fn *f, const KExp *elems, PrimType t)
 static void emit_alloc(Fn *f, const HostOp *op)
 {
     call_begin(f);
-    const char *mem = mem_c(f, op->mem), *bytes = size_c(f, op->sx);
+    const char *mem = mem_c(f, op->mem), *bytes = size_c(f, op->exp);
     if (op->from != ALLOC_FRESH)
         out_printf(f->o, "rt_%s(ctx, &%s, %s, %d)", alloc_from_text[op->from], mem, bytes,
                    op->site);
@@ -178,7 +178,7 @@ static void emit_read(Fn *f, const HostOp *op)
     f->uses_state |= shared;
     call_begin(f);
     out_printf(f->o, "rt_read_scalar(ctx, %s, %s, %d, &%s%s)", mem_c(f, op->mem),
-               byte_offset(f, op->sx, v->type.elem), prim_type_bytes[v->type.elem],
+               byte_offset(f, op->exp, v->type.elem), prim_type_bytes[v->type.elem],
                local ? "" : "s->", name);
     call_end(f);
     if (local && shared)
@@ -189,8 +189,8 @@ static void emit_write(Fn *f, const HostOp *op)
 {
     call_begin(f);
     out_printf(f->o, "rt_write_scalar(ctx, %s, %s, %d, &(%s){%s})", mem_c(f, op->mem),
-               byte_offset(f, op->sx, op->type), prim_type_bytes[op->type], ctype_c(op->type),
-               kir_exp_c(op->exp));
+               byte_offset(f, op->exp, op->type), prim_type_bytes[op->type], ctype_c(op->type),
+               kir_exp_c(op->exp2));
     call_end(f);
 }
 
@@ -349,17 +349,18 @@ static void emit_suff(Fn *f, const HostOp *op)
 
 static void emit_exp(Fn *f, const HostOp *op)
 {
-    emit_assign(f, op->var);
-    out_printf(f->o, "%s;\n", kir_exp_c(op->exp));
-}
-
-static void emit_sx(Fn *f, const HostOp *op)
-{
-    const char *text = size_c(f, op->sx);
+    bool size = sx_is_size(op->exp);
+    const char *text = size ? size_c(f, op->exp) : kir_exp_c(op->exp);
     emit_assign(f, op->var);
     out_printf(f->o, "%s;\n", text);
-    if (is_local(f, op->var))
-        size_names_is(f->sizes, op->sx, op->var);
+    if (size && is_local(f, op->var))
+        size_names_is(f->sizes, op->exp, op->var);
+}
+
+static void emit_set(Fn *f, const HostOp *op)
+{
+    emit_assign(f, op->var);
+    out_printf(f->o, "%s;\n", kir_exp_c(op->exp));
 }
 
 static const char *positive_c(Fn *f, const KExp *x)
@@ -371,7 +372,7 @@ static const char *positive_c(Fn *f, const KExp *x)
 
 static void emit_choose(Fn *f, const HostOp *op)
 {
-    const char *can = positive_c(f, op->sx), *pays = size_c(f, op->sx2);
+    const char *can = positive_c(f, op->exp), *pays = size_c(f, op->exp2);
     emit_assign(f, op->var);
     f->uses_ctx = true;
     out_printf(f->o, "rt_takes(ctx, %s,\n    %s,\n    %s);\n",
@@ -381,7 +382,7 @@ static void emit_choose(Fn *f, const HostOp *op)
 static const char *condition_c(Fn *f, const HostOp *op)
 {
     if (op->kind == H_LIMIT)
-        return arena_printf(f->em->cx->perm, "%s <= RT_MAX_BYTES", size_c(f, op->sx));
+        return arena_printf(f->em->cx->perm, "%s <= RT_MAX_BYTES", size_c(f, op->exp));
     return kir_exp_c(op->exp);
 }
 
@@ -584,10 +585,9 @@ static void emit_op(Fn *f, const CodeItem *it)
     case H_ALLOC: emit_alloc(f, op); return;
     case H_RELEASE: emit_release(f, op); return;
     case H_ALIAS: emit_alias(f, op); return;
-    case H_EXP:
-    case H_SET: emit_exp(f, op); return;
+    case H_EXP: emit_exp(f, op); return;
+    case H_SET: emit_set(f, op); return;
     case H_SUFF: emit_suff(f, op); return;
-    case H_SX: emit_sx(f, op); return;
     case H_CHOOSE: emit_choose(f, op); return;
     case H_READ: emit_read(f, op); return;
     case H_WRITE: emit_write(f, op); return;

@@ -113,6 +113,12 @@ static void place(SizeNames *sn, Places *ps, const KExp *sx, const char *what)
         vec_push(sn->cx->scratch, ps, (SizePlace){.sx = sx, .what = what});
 }
 
+static void place_size(SizeNames *sn, Places *ps, const KExp *x, const char *what)
+{
+    if (x && sx_is_size(x))
+        place(sn, ps, x, what);
+}
+
 static void loc_places(SizeNames *sn, Places *ps, const ArrLoc *l, int rank)
 {
     if (!l->mem)
@@ -140,8 +146,8 @@ static Places places_of(SizeNames *sn, const HostOp *op)
         place(sn, &ps, op->args.at[i].value, "size");
         place(sn, &ps, op->args.at[i].bytes, "local_bytes");
     }
-    place(sn, &ps, op->sx, op_is(op, HO_BYTES) ? "bytes" : "size");
-    place(sn, &ps, op->sx2, "worth");
+    place_size(sn, &ps, op->exp, op_is(op, HO_BYTES) ? "bytes" : "size");
+    place_size(sn, &ps, op->exp2, "worth");
     loc_places(sn, &ps, &op->dst, op->dims.n);
     loc_places(sn, &ps, &op->src, op->dims.n);
     return ps;
@@ -304,7 +310,7 @@ void size_names_for(SizeNames *sn, Out *o, const HostOp *op)
         int id = node_of(sn, ps.at[i].sx);
         int inner = parts(sn, id) > LONG_IN_ALL ? LONG : INT32_MAX;
         Wish w = {ps.at[i].what, ps.at[i].perhaps, LONG, inner};
-        if (op->kind == H_SX) /* it gets a name anyway */
+        if (op_is(op, HO_TOTAL)) /* it gets a name anyway */
             declare_parts(sn, o, id, w);
         else
             declare(sn, o, id, w);

@@ -95,7 +95,7 @@ static void by_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
                                .var = v,
                                .mem = outs[j].mem,
                                .type = v->type.elem,
-                               .sx = sx_const(pb->cx, 0)});
+                               .exp = sx_const(pb->cx, 0)});
     }
 }
 

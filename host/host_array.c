@@ -26,11 +26,11 @@ void host_check_count(PlanBuild *pb, const Atom *dims, int n, int bytes)
     if (!may_be_too_large(dims, n, bytes))
         return;
     const KExp *all = sx_mul(cx, sx_product(cx, dims, n), sx_const(cx, bytes));
-    HostOp op = {.kind = H_LIMIT, .loc = pb->at, .sx = all};
+    HostOp op = {.kind = H_LIMIT, .loc = pb->at, .exp = all};
     for (int i = pb->ops->n - 1; i >= 0 && i >= pb->ops->n - 32;
          i--) { /* of several arrays, once */
         const HostOp *other = pb->ops->at[i];
-        if (other->kind == H_LIMIT && kx_same(other->sx, all))
+        if (other->kind == H_LIMIT && kx_same(other->exp, all))
             return;
     }
     Scalars sc = scalars_host(pb->cx->perm, pb->known);
@@ -103,7 +103,7 @@ static void index_stm(PlanBuild *pb, const Stm *s)
                            .loc = e->loc,
                            .var = v,
                            .mem = pb_loc(pb, e->index.arr.var)->mem,
-                           .sx = part_of(pb, e->index.arr, &e->index.at).offset,
+                           .exp = part_of(pb, e->index.arr, &e->index.at).offset,
                            .type = v->type.elem});
 }
 
@@ -126,8 +126,8 @@ static void update_stm(PlanBuild *pb, const Stm *s)
         pb_op(pb, (HostOp){.kind = H_WRITE,
                            .loc = e->loc,
                            .mem = part.mem,
-                           .sx = part.at.offset,
-                           .exp = host_atom(pb->cx->perm, e->update.val),
+                           .exp = part.at.offset,
+                           .exp2 = host_atom(pb->cx->perm, e->update.val),
                            .type = t.elem});
 }
 
@@ -279,8 +279,9 @@ static const KExp *manifest_test(PlanBuild *pb, const ArrLoc *l, Type t, int fas
     Arena *a = cx->perm;
     Var *score = var_new(cx, "worth", type_prim(T_I64), loc);
     Var *test = var_new(cx, "copied", type_prim(T_BOOL), loc);
-    pb_op(pb, (HostOp){
-                  .kind = H_SX, .loc = loc, .var = score, .sx = mem_copy_pays(cx, l->at, t, fast)});
+    pb_op(pb,
+          (HostOp){
+              .kind = H_EXP, .loc = loc, .var = score, .exp = mem_copy_pays(cx, l->at, t, fast)});
     pb_op(pb, (HostOp){.kind = H_EXP,
                        .loc = loc,
                        .var = test,
@@ -296,12 +297,12 @@ static void set_loc(PlanBuild *pb, HostOps *ops, const ArrLoc *to, const ArrLoc 
     pb->ops = ops;
     pb_op(pb, (HostOp){.kind = H_ALIAS, .mem = to->mem, .mem2 = from->mem});
     pb_op(pb,
-          (HostOp){.kind = H_SX, .loc = loc, .var = to->at.offset->host, .sx = from->at.offset});
+          (HostOp){.kind = H_EXP, .loc = loc, .var = to->at.offset->host, .exp = from->at.offset});
     for (int k = 0; k < rank; k++)
-        pb_op(pb, (HostOp){.kind = H_SX,
+        pb_op(pb, (HostOp){.kind = H_EXP,
                            .loc = loc,
                            .var = to->at.strides[k]->host,
-                           .sx = from->at.strides[k]});
+                           .exp = from->at.strides[k]});
     pb->ops = outer;
 }
 

@@ -29,7 +29,7 @@ static bool stays_behind(Ctx *cx, const HostOp *op, const HostOp *read)
 
 static bool may_wait(const PtrMap *shared, const HostOp *op)
 {
-    return op->kind == H_READ && op->sx->kind == KE_CONST && !op->mem->is_param &&
+    return op->kind == H_READ && op->exp->kind == KE_CONST && !op->mem->is_param &&
            !ptrmap_get(shared, op->mem);
 }
 

@@ -104,8 +104,6 @@ static void put_op(Key *k, const HostOp *op)
     put_object(k, op->mem);
     put_object(k, op->mem2);
     put_object(k, op->var);
-    put_exp(k, op->sx);
-    put_exp(k, op->sx2);
     put_exp(k, op->exp);
     put_exp(k, op->exp2);
     if (op->suff)

@@ -79,21 +79,19 @@ enum {
     HM_MEM = 1 << 1,
     HM_MEM2 = 1 << 2,
     HM_VAR = 1 << 3,
-    HM_SX = 1 << 4,
-    HM_SX2 = 1 << 5,
+    HM_EXP = 1 << 4,
+    HM_EXP2 = 1 << 5,
     HM_CHOICE = 1 << 6,
-    HM_EXP = 1 << 7,
-    HM_EXP2 = 1 << 8,
-    HM_SUFF = 1 << 9,
-    HM_DIMS = 1 << 10,
-    HM_DST = 1 << 11,
-    HM_SRC = 1 << 12,
-    HM_KERNEL = 1 << 13,
-    HM_ARGS = 1 << 14,
-    HM_SIDES = 1 << 15,
-    HM_FITS = 1 << 16,
-    HM_NUMBERS = 1 << 17,
-    HM_ELEMS = 1 << 18
+    HM_SUFF = 1 << 7,
+    HM_DIMS = 1 << 8,
+    HM_DST = 1 << 9,
+    HM_SRC = 1 << 10,
+    HM_KERNEL = 1 << 11,
+    HM_ARGS = 1 << 12,
+    HM_SIDES = 1 << 13,
+    HM_FITS = 1 << 14,
+    HM_NUMBERS = 1 << 15,
+    HM_ELEMS = 1 << 16
 };
 /* Traits: hostops.def tells of them. */
 enum {
@@ -145,9 +143,8 @@ struct HostOp {
     const char *text;
     Mem *mem, *mem2;
     const Var *var;
-    const KExp *sx, *sx2;
-    Choice *choice; /* H_CHOOSE */
     const KExp *exp, *exp2;
+    Choice *choice;  /* H_CHOOSE */
     const Exp *suff; /* H_SUFF: a SUFF */
     PrimType type;
     Atoms dims;

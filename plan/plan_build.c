@@ -64,7 +64,7 @@ Mem *pb_mem(PlanBuild *pb, const char *base)
 void pb_alloc_mem(PlanBuild *pb, Mem *m, const KExp *bytes)
 {
     int site = plan_site(pb->plan, pb->at, "out of device memory");
-    pb_op(pb, (HostOp){.kind = H_ALLOC, .loc = pb->at, .mem = m, .sx = bytes, .site = site});
+    pb_op(pb, (HostOp){.kind = H_ALLOC, .loc = pb->at, .mem = m, .exp = bytes, .site = site});
 }
 
 void pb_alloc_shared(PlanBuild *pb, Mem *m, const KExp *bytes, AllocFrom from)
@@ -85,7 +85,7 @@ const KExp *pb_let(PlanBuild *pb, const char *base, const KExp *value)
     if (value->kind == KE_CONST || value->kind == KE_HOST)
         return value;
     Var *v = var_new(pb->cx, base, type_prim(T_I64), (Loc){0});
-    pb_op(pb, (HostOp){.kind = H_SX, .var = v, .sx = value});
+    pb_op(pb, (HostOp){.kind = H_EXP, .var = v, .exp = value});
     return sx_var(pb->cx, v);
 }
 
@@ -122,7 +122,7 @@ void pb_choose(PlanBuild *pb, const char *kind, const KExp *can, const KExp *pay
     Var *test = var_new(pb->cx, "takes", type_prim(T_BOOL), (Loc){0});
     pb_op(pb,
           (HostOp){
-              .kind = H_CHOOSE, .loc = pb->at, .var = test, .sx = can, .sx2 = pays, .choice = c});
+              .kind = H_CHOOSE, .loc = pb->at, .var = test, .exp = can, .exp2 = pays, .choice = c});
     open_branch(pb, test);
 }
 

@@ -12,13 +12,12 @@ const HostOpInfo hostop_info[N_HOSTOPS] = {
 unsigned op_members(const HostOp *op)
 {
     return (op->text ? HM_TEXT : 0u) | (op->mem ? HM_MEM : 0u) | (op->mem2 ? HM_MEM2 : 0u) |
-           (op->var ? HM_VAR : 0u) | (op->sx ? HM_SX : 0u) | (op->sx2 ? HM_SX2 : 0u) |
-           (op->choice ? HM_CHOICE : 0u) | (op->exp ? HM_EXP : 0u) | (op->exp2 ? HM_EXP2 : 0u) |
-           (op->suff ? HM_SUFF : 0u) | (op->dims.n ? HM_DIMS : 0u) | (op->dst.mem ? HM_DST : 0u) |
-           (op->src.mem ? HM_SRC : 0u) | (op->kernel ? HM_KERNEL : 0u) |
-           (op->args.n ? HM_ARGS : 0u) | (op->then_.n || op->else_.n ? HM_SIDES : 0u) |
-           (op->fits.n ? HM_FITS : 0u) | (op->numbers.n ? HM_NUMBERS : 0u) |
-           (op->elems.n ? HM_ELEMS : 0u);
+           (op->var ? HM_VAR : 0u) | (op->exp ? HM_EXP : 0u) | (op->exp2 ? HM_EXP2 : 0u) |
+           (op->choice ? HM_CHOICE : 0u) | (op->suff ? HM_SUFF : 0u) | (op->dims.n ? HM_DIMS : 0u) |
+           (op->dst.mem ? HM_DST : 0u) | (op->src.mem ? HM_SRC : 0u) |
+           (op->kernel ? HM_KERNEL : 0u) | (op->args.n ? HM_ARGS : 0u) |
+           (op->then_.n || op->else_.n ? HM_SIDES : 0u) | (op->fits.n ? HM_FITS : 0u) |
+           (op->numbers.n ? HM_NUMBERS : 0u) | (op->elems.n ? HM_ELEMS : 0u);
 }
 
 /* --- Inside ----------------------------------------------------------------------------------- */
@@ -123,8 +122,6 @@ static void visit_loc(const Visitor *v, const ArrLoc *l, int rank)
 
 static void visit_op(const Visitor *v, const HostOp *op)
 {
-    visit(v, op->sx);
-    visit(v, op->sx2);
     visit(v, op->exp);
     visit(v, op->exp2);
     visit_all(v, &op->numbers);

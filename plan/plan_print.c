@@ -77,6 +77,11 @@ static void print_loop(Out *o, const HostOp *op)
     out_puts(o, "}");
 }
 
+static const char *value_c(const KExp *x)
+{
+    return sx_is_size(x) ? sx_c(x) : kir_exp_c(x);
+}
+
 static void print_suff(Out *o, const HostOp *op)
 {
     const Exp *e = op->suff;
@@ -92,7 +97,7 @@ static void print_suff(Out *o, const HostOp *op)
 static void print_assert(Out *o, const HostOp *op)
 {
     if (op->kind == H_LIMIT)
-        out_printf(o, "%s <= RT_MAX_BYTES", sx_exact_c(op->sx));
+        out_printf(o, "%s <= RT_MAX_BYTES", sx_exact_c(op->exp));
     else
         out_puts(o, kir_exp_c(op->exp));
     out_printf(o, " else site %d (", op->site);
@@ -116,25 +121,24 @@ static void print_op(Out *o, const HostOp *op)
     switch (op->kind) {
     case H_COMMENT: out_puts(o, op->text); break;
     case H_ALLOC:
-        out_printf(o, "%s: %s bytes", op->mem->name, sx_c(op->sx));
+        out_printf(o, "%s: %s bytes", op->mem->name, sx_c(op->exp));
         if (op->from != ALLOC_FRESH)
             out_printf(o, " of the %s", alloc_from_text[op->from]);
         break;
     case H_RELEASE: out_puts(o, op->mem->name); break;
     case H_ALIAS: out_printf(o, "%s := %s", op->mem->name, op->mem2->name); break;
-    case H_EXP:
+    case H_EXP: out_printf(o, "%s := %s", var_c_name(op->var), value_c(op->exp)); break;
     case H_SET: out_printf(o, "%s := %s", var_c_name(op->var), kir_exp_c(op->exp)); break;
     case H_SUFF: print_suff(o, op); break;
-    case H_SX: out_printf(o, "%s := %s", var_c_name(op->var), sx_c(op->sx)); break;
     case H_CHOOSE:
         out_printf(o, "%s := choose %s: can %s, pays %s", var_c_name(op->var), op->choice->name,
-                   sx_c(op->sx), sx_c(op->sx2));
+                   sx_c(op->exp), sx_c(op->exp2));
         break;
     case H_READ:
-        out_printf(o, "%s := %s[%s]", var_c_name(op->var), op->mem->name, sx_c(op->sx));
+        out_printf(o, "%s := %s[%s]", var_c_name(op->var), op->mem->name, sx_c(op->exp));
         break;
     case H_WRITE:
-        out_printf(o, "%s[%s] := %s", op->mem->name, sx_c(op->sx), kir_exp_c(op->exp));
+        out_printf(o, "%s[%s] := %s", op->mem->name, sx_c(op->exp), kir_exp_c(op->exp2));
         break;
     case H_COPY:
         print_shape(o, &op->dims, op->type);

@@ -13,7 +13,8 @@ static const PrimOp prim_of[] = {
     [SX_MIN] = OP_MIN,       [SX_MAX] = OP_MAX,         [SX_SELECT] = N_PRIM_OPS,
     [SX_SIZE] = N_PRIM_OPS};
 
-SxKind sx_kind(const KExp *a)
+/* N_SX_KINDS: nothing that sizes have. */
+static SxKind kind_or_none(const KExp *a)
 {
     switch (a->kind) {
     case KE_CONST: return SX_CONST;
@@ -33,7 +34,23 @@ SxKind sx_kind(const KExp *a)
     case KE_VECTOR:
     case N_KEXPS: break;
     }
-    ice(NO_LOC, "%s is no size", kir_exp_c(a));
+    return N_SX_KINDS;
+}
+
+SxKind sx_kind(const KExp *a)
+{
+    SxKind k = kind_or_none(a);
+    if (k == N_SX_KINDS)
+        ice(NO_LOC, "%s is no size", kir_exp_c(a));
+    return k;
+}
+
+bool sx_is_size(const KExp *a)
+{
+    bool is = a->type.elem == T_I64 && kind_or_none(a) != N_SX_KINDS;
+    for (int i = 0; i < a->n && is; i++)
+        is = sx_is_size(a->x[i]);
+    return is;
 }
 
 const KExp *sx_const(Ctx *cx, int64_t k)

@@ -23,7 +23,8 @@ typedef enum {
     SX_MIN,
     SX_MAX,
     SX_SELECT, /* cond != 0 ? left : right */
-    SX_SIZE    /* a run-time size of the device or the user: rt_size(ctx, fact) */
+    SX_SIZE,   /* a run-time size of the device or the user: rt_size(ctx, fact) */
+    N_SX_KINDS
 } SxKind;
 SxKind sx_kind(const KExp *a);
 
@@ -60,6 +61,8 @@ const KExp *sx_product(Ctx *cx, const Atom *dims, int n); /* 1 if n = 0 */
 /* a with x in place of v. */
 const KExp *sx_with(Ctx *cx, const KExp *a, const Var *v, const KExp *x);
 
+/* Does it have that form, and all inside it: i64 arithmetic that is exact? */
+bool sx_is_size(const KExp *a);
 /* Only sums, differences and products of constants and IR variables? */
 bool sx_is_polynomial(const KExp *a);
 

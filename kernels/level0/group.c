@@ -309,11 +309,11 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     bool few = kg->columns && w.scans;
     w.work.several = kg->columns != NULL;
     pb_op(pb,
-          (HostOp){.kind = H_SX, .var = size, .sx = group_threads(pb, &w, few ? 0 : GROUP_WARP)});
+          (HostOp){.kind = H_EXP, .var = size, .exp = group_threads(pb, &w, few ? 0 : GROUP_WARP)});
     if (kg->columns)
-        pb_op(pb, (HostOp){.kind = H_SX,
+        pb_op(pb, (HostOp){.kind = H_EXP,
                            .var = columns,
-                           .sx = group_columns(cx, kg->group_size, w.work.local, total,
-                                               k->fun->columns == KC_LATER)});
+                           .exp = group_columns(cx, kg->group_size, w.work.local, total,
+                                                k->fun->columns == KC_LATER)});
     pb_splice(pb, &piece);
 }

@@ -29,7 +29,8 @@ static int64_t eval(const KExp *a)
     case SX_MAX: return x > y ? x : y;
     case SX_SELECT: return eval(sx_cond(a)) ? x : y;
     case SX_VAR:
-    case SX_KVAR: break;
+    case SX_KVAR:
+    case N_SX_KINDS: break;
     }
     CHECK(false);
     return 0;

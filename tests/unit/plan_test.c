@@ -43,10 +43,24 @@ static void try(Test *t, HostOps *list, int i, HostOp *const *in, int n)
     *list = right;
 }
 
+typedef struct {
+    const Var *var;
+    bool found;
+} Declared;
+
+static void find_declared(void *env, HostOp *op)
+{
+    Declared *d = env;
+    d->found |= op->kind == H_DECLARE && op->var == d->var;
+}
+
+/* Without an operation that others need; what is declared has a value in any case. */
 static void without(Test *t, HostOps *list, int i)
 {
     HostOpKind kind = list->at[i]->kind;
-    if (kind == H_ALLOC || kind == H_EXP || kind == H_SUFF || kind == H_READ)
+    Declared d = {.var = list->at[i]->var};
+    ops_visit(&t->ep->ops, find_declared, &d);
+    if (kind == H_ALLOC || kind == H_SUFF || kind == H_READ || (kind == H_EXP && !d.found))
         try(t, list, i, NULL, 0);
 }
 

@@ -131,6 +131,16 @@ static void test_kvars(void)
     CHECK(!sx_is_polynomial(i));
 }
 
+/* What wraps around, or is of another type, is no size. */
+static void test_is_size(void)
+{
+    const KExp *sum = kx_prim2(cx.perm, OP_ADD, sn, sm), *test = kx_lt(cx.perm, sn, sm);
+    CHECK(sx_is_size(sn) && sx_is_size(num(3)) && sx_is_size(SELECT(sk, ADD(sn, sm), num(1))));
+    CHECK(!sx_is_size(sum) && !sx_is_size(SELECT(sk, sum, sn)));
+    CHECK(!sx_is_size(test) && !sx_is_size(kx_select(cx.perm, test, sn, sm)));
+    CHECK(!sx_is_size(kx_bool(cx.perm, true)) && !sx_is_size(kx_conv(cx.perm, T_I32, sn)));
+}
+
 /* --- Text ------------------------------------------------------------------------------------- */
 
 static void test_text(void)
@@ -304,6 +314,7 @@ int main(void)
     test_select();
     test_equality();
     test_kvars();
+    test_is_size();
     test_text();
     test_select_text();
     test_exact_text();
