@@ -121,7 +121,7 @@ fuzz:
 	@tools/prerequisites.sh test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@$(MAKE) --no-print-directory -j$(JOBS) $(IN_ASAN) $(BUILD)/asan/minifut $(BUILD)/asan/fuzz/bytes
-	@MINIFUT=$(abspath $(BIN)) MINIFUT_ASAN=$(abspath $(BUILD)/asan/minifut) \
+	@MINIFUT_VERIFY=each MINIFUT=$(abspath $(BIN)) MINIFUT_ASAN=$(abspath $(BUILD)/asan/minifut) \
 	    nice -n 10 python3 tests/fuzz/run.py SEED=$(SEED) N=$(N) MINUTES=$(MINUTES) BYTES=$(BUILD)/asan/fuzz/bytes
 
 # Under $(DESTDIR)$(PREFIX); tools/install.sh says what goes where. Manual pages need lowdown: without it there are none.

@@ -56,7 +56,8 @@ typedef struct {
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
     PassOptions passes;
-    bool times; /* --time-passes */
+    bool verify_each; /* --verify */
+    bool times;       /* --time-passes */
 } Options;
 
 __attribute__((format(printf, 1, 2))) static int usage_error(const char *fmt, ...)
@@ -170,7 +171,7 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
          .text = &o->from, .commands = ANY & ~CHECK,
          .values = strchr(passes, ' ') + 1}, /* all but lower */
         {"--list", "lists the passes", .flag = &o->list, .commands = IR},
-        {"--verify", "checks the program after each pass", .flag = &o->passes.verify},
+        {"--verify", "checks the program after each pass", .flag = &o->verify_each},
         {"--time-passes", "tells how long each pass takes", .flag = &o->times},
         {"--trace-passes", "prints the program after each pass", .flag = &o->passes.trace},
         {0}};
@@ -497,7 +498,7 @@ static int cmd_ir(Options *o)
         return list_passes();
     Ctx *cx = new_ctx(o);
     Prog *p;
-    o->passes.verify = true;
+    o->passes.verify = VERIFY_EACH;
     int code = load(cx, o, o->from ? pass_find(o->from) : -1, &p);
     if (code)
         return code;
@@ -506,15 +507,22 @@ static int cmd_ir(Options *o)
     return print_out(&out);
 }
 
+/* $MINIFUT_VERIFY: each, never; else at the ends. */
+static VerifyWhen verify_wanted(void)
+{
+    const char *user = getenv("MINIFUT_VERIFY");
+    return user && strcmp(user, "each") == 0    ? VERIFY_EACH
+           : user && strcmp(user, "never") == 0 ? VERIFY_NEVER
+                                                : VERIFY_ENDS;
+}
+
 static int with_program(const Command *c, int argc, char **argv)
 {
     Options o = {0};
-#ifndef NDEBUG
-    o.passes.verify = getenv("MINIFUT_NO_VERIFY") == NULL;
-#endif
     int code = parse_options(&o, c, argc, argv);
     if (code >= 0)
         return code;
+    o.passes.verify = o.verify_each ? VERIFY_EACH : verify_wanted();
     if (o.times)
         stage_times_begin();
     code = c->run(&o);

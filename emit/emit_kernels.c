@@ -47,12 +47,27 @@ static const char *source_name(Ctx *cx, const Kernel *k, int t)
                         t ? ktargets[t].name : "");
 }
 
-/* A text as a C string literal, a line of it on each line. */
+static size_t line_length(const char *text)
+{
+    size_t n = strcspn(text, "\n");
+    return n + (text[n] == '\n');
+}
+
+/* Is there no more on the first line than the end of a block? */
+static bool only_ends(const char *text)
+{
+    text += strspn(text, " ");
+    return text[0] == '}' && text[1] == '\n';
+}
+
+/* A text as a C string literal, a line of it on each line; ends of blocks stand behind what they
+ * end. */
 static void emit_literal_lines(Out *o, const char *text)
 {
     while (*text) {
-        const char *nl = strchr(text, '\n');
-        size_t n = nl ? (size_t)(nl - text) + 1 : strlen(text);
+        size_t n = line_length(text);
+        while (only_ends(text + n))
+            n += line_length(text + n);
         out_puts(o, "    ");
         out_c_string(o, text, n);
         out_puts(o, "\n");

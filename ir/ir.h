@@ -390,14 +390,19 @@ typedef struct {
     Entries entries;
 } Prog;
 
+/* When what stages leave is verified: a program at the end of its dialect, a kernel when it is made
+ * and as targets get it; or after each pass, so that the one that was wrong is named, for a fourth
+ * of a compilation's time. */
+typedef enum { VERIFY_NEVER, VERIFY_ENDS, VERIFY_EACH } VerifyWhen;
+
 /* What a pass works with. */
 typedef struct {
     Arena *perm;      /* results */
     Arena *scratch;   /* temporaries, between arena_mark and arena_reset */
     int flatten_mode; /* FlattenMode of flatten/flatten.h */
     bool traces; /* #[trace] is to be kept: the program is for the interpreter, as it is lowered */
-    bool verify; /* kernels, when they are made and after each pass */
-    bool trace;  /* prints plans and kernels after each of their stages, to standard error */
+    VerifyWhen verify;
+    bool trace;        /* prints plans and kernels after each of their stages, to standard error */
     struct FlLog *log; /* what the last fl_flatten did, for explain */
 } Ctx;
 

@@ -501,6 +501,7 @@ static void passes_as_made(KGen *kg, KFun *f)
         merge_locals(kg, f);
         krun_leave(&r, f);
     }
+    krun_end(&r, f);
 }
 
 Kernel *kg_finish(KGen *kg)

@@ -121,7 +121,8 @@ Prog *passes_run(Ctx *cx, Prog *p, int first, int last, const PassOptions *opts)
         Prog *out = pass->run(cx, p);
         if (opts->trace)
             trace(pass, p, out);
-        if (opts->verify) {
+        bool ends = i == last || out->dialect != p->dialect;
+        if (opts->verify == VERIFY_EACH || (opts->verify == VERIFY_ENDS && ends)) {
             stage_enter("verify");
             ir_verify(cx, out, pass->name);
         }

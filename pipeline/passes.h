@@ -15,8 +15,8 @@ extern const Pass pipeline[];
 extern const int n_passes;
 
 typedef struct {
-    bool verify; /* ir_verify after every pass */
-    bool trace;  /* prints the program after every pass to stderr ("unchanged" if it is) */
+    VerifyWhen verify; /* ir_verify after every pass, or the last of each dialect */
+    bool trace;        /* prints the program after every pass to stderr ("unchanged" if it is) */
 } PassOptions;
 
 /* Parses, checks and lowers a program: the SOAC dialect. NULL after messages (flushed). */

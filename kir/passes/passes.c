@@ -57,9 +57,17 @@ const KPass *kir_pass(const char *name)
 
 /* --- Running them --- */
 
-KRun krun_begin(const KFun *f, bool verify, bool trace, const char *on)
+/* Somebody wants to know what each pass changes. */
+static bool watched(const KRun *r)
 {
-    return (KRun){verify, trace, on, f && (verify || trace) ? kir_stamp(f) : 0, NULL};
+    return r->verify == VERIFY_EACH || r->trace;
+}
+
+KRun krun_begin(const KFun *f, VerifyWhen verify, bool trace, const char *on)
+{
+    KRun r = {.verify = verify, .trace = trace, .on = on};
+    r.stamp = f && watched(&r) ? kir_stamp(f) : 0;
+    return r;
 }
 
 void krun_enter(KRun *r, const char *name)
@@ -78,16 +86,25 @@ static void trace(const KRun *r, const KFun *f)
 
 void krun_leave(KRun *r, const KFun *f)
 {
-    uint64_t stamp = r->verify || r->trace ? kir_stamp(f) : 0;
+    uint64_t stamp = watched(r) ? kir_stamp(f) : 0;
     bool changed = stamp != r->stamp;
     r->stamp = stamp;
     if (r->trace && changed)
         trace(r, f);
-    if (r->verify && changed) {
+    if (r->verify == VERIFY_EACH && changed) {
         const char *name = stage_enter("verify");
         kir_verify(f, name);
     }
     stage_leave(r->around);
+}
+
+void krun_end(const KRun *r, const KFun *f)
+{
+    if (r->verify != VERIFY_ENDS)
+        return;
+    const char *around = stage_enter("verify");
+    kir_verify(f, "its passes");
+    stage_leave(around);
 }
 
 void krun(KRun *r, Arena *a, KFun *f, const KPass *p)
@@ -101,4 +118,5 @@ void kir_passes(KRun *r, Arena *a, KFun *f)
 {
     for (const KPass *p = kir_pass_table; p->name; p++)
         krun(r, a, f, p);
+    krun_end(r, f);
 }

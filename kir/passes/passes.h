@@ -19,20 +19,23 @@ extern const KPass kir_pass_table[];
 const KPass *kir_pass(const char *name);
 
 /* How passes run on a kernel, one after the other: each a stage (base/stage.h), and what it leaves
- * is verified and printed, unless it left the kernel as it was. */
+ * is verified (VERIFY_EACH) and printed, unless it left the kernel as it was. */
 typedef struct {
-    bool verify, trace;
+    VerifyWhen verify;
+    bool trace;
     const char *on;     /* the target; NULL: as the kernel is made */
     uint64_t stamp;     /* of the kernel, behind the last one */
     const char *around; /* the stage that these are in */
 } KRun;
 /* f: a kernel that is verified and printed; NULL: the next one is neither. */
-KRun krun_begin(const KFun *f, bool verify, bool trace, const char *on);
+KRun krun_begin(const KFun *f, VerifyWhen verify, bool trace, const char *on);
 void krun(KRun *r, Arena *a, KFun *f, const KPass *p);
 /* Around what is a pass and needs more than the kernel. */
 void krun_enter(KRun *r, const char *name);
 void krun_leave(KRun *r, const KFun *f);
-/* All of those on a target. */
+/* Behind the last one: the kernel is verified, if it was not (VERIFY_ENDS). */
+void krun_end(const KRun *r, const KFun *f);
+/* All of those on a target, to the end. */
 void kir_passes(KRun *r, Arena *a, KFun *f);
 
 /* Do parameters i and k (their numbers) never name the same memory in a launch? */

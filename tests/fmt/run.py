@@ -189,7 +189,7 @@ def command(folder):
 
 
 def main():
-    os.environ.pop('MINIFUT_NO_VERIFY', None)
+    os.environ['MINIFUT_VERIFY'] = 'each'
     golden()
     with tempfile.TemporaryDirectory() as tmp:
         command(f'{tmp}/command')

@@ -62,7 +62,7 @@ static Ctx *new_ctx(void)
 
 static void compile_program(Ctx *cx, Prog *p)
 {
-    PassOptions opts = {.verify = true};
+    PassOptions opts = {.verify = VERIFY_EACH};
     p = passes_run(cx, p, 0, n_passes - 1, &opts);
     if (diag_errors() || !p->entries.n)
         return;
