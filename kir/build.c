@@ -234,3 +234,11 @@ void kb_insert(KBuild *b, KPlace p, KStm s)
         p.block->at[i] = p.block->at[i - 1];
     p.block->at[p.i] = stm_new(b, s);
 }
+
+/* --- Functions -------------------------------------------------------------------------------- */
+
+KType kfun_gives(const KFun *f)
+{
+    ASSERT(f->is_function && f->body.n > 0);
+    return vec_last(&f->body)->x[0]->type;
+}

@@ -103,6 +103,16 @@ static uint64_t stm_flags(const KStm *s)
            s->post;
 }
 
+/* Once; what it does, not its name. */
+static void put_function(KKeyWords *k, const KFun *f)
+{
+    if (!kkey_put_object(k, f))
+        return;
+    for (int i = 0; i < f->params.n; i++)
+        put_var(k, f->params.at[i].var);
+    put_block(k, &f->body);
+}
+
 static void put_stm(KKeyWords *k, const KStm *s)
 {
     kkey_put(k, s->kind);
@@ -120,6 +130,7 @@ static void put_stm(KKeyWords *k, const KStm *s)
     put_var(k, s->var);
     put_var(k, s->top);
     put_buf(k, s->buf);
+    put_function(k, s->fun);
     for (int i = 0; i < 2; i++)
         put_block(k, &s->body[i]);
 }
@@ -220,6 +231,7 @@ static void stamp_block(uint64_t *h, const KBlock *b)
         mix_object(h, s->target);
         mix_object(h, s->label);
         mix_object(h, s->text);
+        mix_object(h, s->fun);
         for (int k = 0; k < 3; k++)
             mix_object(h, s->x[k]);
         for (int k = 0; k < s->args.n; k++)

@@ -68,6 +68,8 @@ extern const KStmInfo kstm_info[N_KSTMS];
 
 typedef struct KStm KStm;
 typedef VEC(KStm *) KBlock;
+typedef struct KFun KFun;
+typedef VEC(KFun *) KFuns;
 
 struct KStm {
     KStmKind kind;
@@ -86,8 +88,9 @@ struct KStm {
     const KStm *target; /* LEAVE: a WORK */
     const char *label;  /* WORK: its name, unique */
     int site;           /* FAIL */
-    KExps args;         /* FAIL: integers, at most 8 */
+    KExps args;         /* FAIL: integers, at most 8; CALL: one for each parameter */
     const char *text;   /* COMMENT */
+    KFun *fun;          /* CALL: a function, which all kernels and targets share */
 };
 
 typedef enum {
@@ -126,7 +129,9 @@ typedef enum {
     N_KCOLUMNS
 } KColumns;
 
-typedef struct {
+/* A kernel; or a function that kernels and functions call: its parameters are SCALAR, its body
+ * works on nothing but variables and ends with a GIVE, no other statement of it is one. */
+struct KFun {
     const char *name;
     const char *what;  /* one line for people; NULL: nothing is said */
     const char *place; /* of the construct, for people: "prog.sf:8:3"; NULL: nothing is said */
@@ -144,7 +149,8 @@ typedef struct {
         sized; /* it is built for the numbers of a launch: what is steady, and the size of groups */
     KColumns columns;
     int vector_bytes; /* bytes of the largest access that pays (vector.c); 0: of one element */
-} KFun;
+    bool is_function;
+};
 
 /* --- build.c: statements, appended to the innermost open block ------------------------------ */
 
@@ -203,6 +209,8 @@ typedef struct {
 } KPlace;
 KPlace kb_place(KBuild *b);
 void kb_insert(KBuild *b, KPlace p, KStm s);
+
+KType kfun_gives(const KFun *f); /* the type of what a function gives */
 
 /* --- opencl.c ------------------------------------------------------------------------------- */
 

@@ -207,6 +207,8 @@ static bool types_of_stm(void *types, KStm *s)
         *(unsigned *)types |= 1u << s->var->type.elem;
     if (s->buf)
         *(unsigned *)types |= 1u << s->buf->elem;
+    if (s->fun)
+        *(unsigned *)types |= kfun_types(s->fun);
     return true;
 }
 
@@ -220,6 +222,43 @@ unsigned kfun_types(const KFun *f)
     }
     kblock_visit(&f->body, &(KVisitor){.env = &types, .enter = types_of_stm});
     return types;
+}
+
+/* --- Functions -------------------------------------------------------------------------------- */
+
+typedef struct {
+    Arena *arena;
+    KFuns all;
+} Called;
+
+static void called_in(Called *c, const KBlock *b);
+
+static void call_of(Called *c, KFun *f)
+{
+    for (int i = 0; i < c->all.n; i++)
+        if (c->all.at[i] == f)
+            return;
+    called_in(c, &f->body);
+    vec_push(c->arena, &c->all, f);
+}
+
+static bool called_by(void *env, KStm *s)
+{
+    if (s->kind == KST_CALL)
+        call_of(env, s->fun);
+    return true;
+}
+
+static void called_in(Called *c, const KBlock *b)
+{
+    kblock_visit(b, &(KVisitor){.env = c, .enter = called_by});
+}
+
+KFuns kfun_called(Arena *a, const KFun *f)
+{
+    Called c = {.arena = a};
+    called_in(&c, &f->body);
+    return c.all;
 }
 
 /* --- Counts ----------------------------------------------------------------------------------- */

@@ -60,6 +60,9 @@ bool kblock_writes(const KBlock *b, const KBuf *buf);
 /* The types of all that is in a kernel, as a set of 1u << PrimType. */
 unsigned kfun_types(const KFun *f);
 
+/* The functions that a kernel, or a function, calls, each behind those that it calls itself. */
+KFuns kfun_called(Arena *a, const KFun *f);
+
 /* How often variables are read and changed in a kernel, counted once. */
 typedef struct {
     int uses, sets;

@@ -123,6 +123,14 @@ static bool exps_uniform(const KUniform *u, const KStm *s)
     return true;
 }
 
+static bool args_uniform(const KUniform *u, const KStm *s)
+{
+    for (int i = 0; i < s->args.n; i++)
+        if (!kuniform_exp(u, s->args.at[i]))
+            return false;
+    return true;
+}
+
 static void find_block(KUniform *u, const KBlock *b);
 
 static void find_loop(KUniform *u, const KStm *s)
@@ -174,6 +182,7 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_LOAD: set_var(u, s->var, uniform_place(u, s)); return;
     case KST_STORE: store(u, s); return;
     case KST_VIEW: view(u, s); return;
+    case KST_CALL: set_var(u, s->var, args_uniform(u, s)); return;
     case KST_FAILING: set_var(u, s->var, false); return;
     case KST_PEEK:
     case KST_ARRIVE:
@@ -198,6 +207,7 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_POST:
     case KST_BARRIER:
     case KST_FAIL:
+    case KST_GIVE:
     case KST_COMMENT:
     case N_KSTMS: return;
     }

@@ -234,6 +234,8 @@ static void check_exp(Check *c, const KExp *x)
     case KE_CONV: check_conv(c, x); break;
     case KE_SELECT: check_select(c, x); break;
     case KE_ID:
+        if (c->fun->is_function)
+            wrong(c, "%s in a function", kid_info[x->id].word);
         want_elem(c, kid_info[x->id].word, x->type, kid_info[x->id].type);
         if (x->dim >= MOST_DIMS)
             wrong(c, "%s of dimension %d", kid_info[x->id].word, x->dim);
@@ -471,6 +473,42 @@ static void check_failing(Check *c, const KStm *s)
     want_elem(c, "answer", s->var->type, T_BOOL);
 }
 
+/* What the function does is checked apart from who calls it. */
+static void check_call(Check *c, const KStm *s)
+{
+    const KFun *f = s->fun;
+    if (!f || !f->is_function || f->body.n == 0 || vec_last(&f->body)->kind != KST_GIVE)
+        wrong(c, "a call of no function");
+    if (!ptrset_has(c->bound, f)) {
+        ptrset_add(c->bound, f);
+        check_name(c, f->name);
+    }
+    if (s->args.n != f->params.n)
+        wrong(c, "%d arguments", s->args.n);
+    for (int i = 0; i < s->args.n; i++) {
+        check_exp(c, s->args.at[i]);
+        want_type(c, "argument", s->args.at[i]->type, f->params.at[i].var->type);
+    }
+    want_type(c, "what is given", s->var->type, kfun_gives(f));
+}
+
+static void check_give(Check *c, const KStm *s)
+{
+    if (!c->fun->is_function || vec_last(&c->fun->body) != s)
+        wrong(c, "it does not end a function");
+    check_exp(c, s->x[0]);
+}
+
+/* A function works on variables. */
+static void check_inside(Check *c, const KStm *s)
+{
+    bool call = s->kind == KST_CALL || s->kind == KST_GIVE, set = s->kind == KST_SET;
+    bool block = s->kind == KST_WHILE || s->kind == KST_IF || s->kind == KST_BLOCK;
+    bool def = s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_FOR;
+    if (!call && !set && !block && !def && s->kind != KST_COMMENT)
+        wrong(c, "it does not belong into a function");
+}
+
 static void check_text(Check *c, const KStm *s)
 {
     if (!s->text)
@@ -505,6 +543,8 @@ static void check_own(Check *c, const KStm *s)
     case KST_FAIL: check_fail(c, s); return;
     case KST_HEAP: check_heap(c, s); return;
     case KST_SHUFFLE: check_shuffle(c, s); return;
+    case KST_CALL: check_call(c, s); return;
+    case KST_GIVE: check_give(c, s); return;
     case KST_COMMENT: check_text(c, s); return;
     case KST_ARRAY:
         if (s->buf->of || s->buf->space != KS_PRIVATE)
@@ -535,6 +575,8 @@ static void check_stm(Check *c, const KStm *s)
         wrong(c, "a variable is missing");
     if (flags & KF_BUF && !s->buf)
         wrong(c, "a buffer is missing");
+    if (c->fun->is_function)
+        check_inside(c, s);
     check_own(c, s);
     int mark = c->entered.n;
     if (flags & KF_DEF && s->var)
@@ -569,6 +611,8 @@ static void check_formal(Check *c, int i)
     const KFormal *p = &c->fun->params.at[i];
     bool buf = p->kind == KP_MEM || p->kind == KP_LOCAL || p->kind == KP_HEAP;
     bool var = p->kind == KP_SCALAR || p->kind == KP_HEAP;
+    if (c->fun->is_function && p->kind != KP_SCALAR)
+        wrong(c, "parameter %d of a function is no scalar", i);
     if (buf != !!p->buf || var != !!p->var)
         wrong(c, "parameter %d is incomplete", i);
     if (p->kind == KP_FAILURE && i > 0)
@@ -611,6 +655,8 @@ static __attribute__((noinline)) void check_all(Check *c, const KFun *f)
         check_formal(c, i);
     for (int i = 0; i < f->slices.n; i++)
         check_slice(c, &f->slices.at[i]);
+    if (f->is_function && (f->body.n == 0 || vec_last(&f->body)->kind != KST_GIVE))
+        wrong(c, "a function that gives nothing");
     check_block(c, &f->body);
 }
 

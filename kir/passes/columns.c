@@ -133,6 +133,8 @@ static bool ask_stm(void *env, KStm *s)
     case KST_LEAVE:
     case KST_BARRIER:
     case KST_FAIL:
+    case KST_CALL:
+    case KST_GIVE:
     case KST_COMMENT:
     case N_KSTMS: break;
     }

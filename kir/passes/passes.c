@@ -116,7 +116,9 @@ void krun(KRun *r, Arena *a, KFun *f, const KPass *p)
 
 void kir_passes(KRun *r, Arena *a, KFun *f)
 {
+    /* A function is the same in all kernels: it knows nothing of the conditions of indices. */
     for (const KPass *p = kir_pass_table; p->name; p++)
-        krun(r, a, f, p);
+        if (!f->is_function || p->run != kir_narrow)
+            krun(r, a, f, p);
     krun_end(r, f);
 }

@@ -7,6 +7,7 @@
 #include "kir/passes/passes.h"
 #include "kir/target/target.h"
 #include "kir/text/text.h"
+#include "kir/walk.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,16 +66,24 @@ static void run(Out *o, Arena *a, const KTool *t, KFun *f)
         kir_print(o, f);
 }
 
+static void check(Arena *a, const KFun *f)
+{
+    Loc at = f->loc;
+    const char *wrong = kir_check(a, f, &at);
+    if (wrong)
+        diag_error(at, "%s", wrong);
+}
+
 static bool read_kernels(Ctx *cx, const char *file, KFuns *fs)
 {
     size_t n;
     char *text = source_read(cx->perm, file, true, NO_LOC, &n);
     bool ok = text && kir_read(cx, file, text, n, fs);
     for (int i = 0; ok && i < fs->n; i++) {
-        Loc at = fs->at[i]->loc;
-        const char *wrong = kir_check(cx->perm, fs->at[i], &at);
-        if (wrong)
-            diag_error(at, "%s", wrong);
+        KFuns called = kfun_called(cx->perm, fs->at[i]);
+        for (int k = 0; k < called.n; k++)
+            check(cx->perm, called.at[k]);
+        check(cx->perm, fs->at[i]);
     }
     diag_flush();
     return ok && !diag_errors();

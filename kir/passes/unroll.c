@@ -93,6 +93,8 @@ static bool find_made(void *env, KStm *s)
     bool any = s->kind == KST_LOAD || s->kind == KST_SHUFFLE;
     for (int i = 0; i < (int)(sizeof s->x / sizeof *s->x); i++)
         any |= s->x[i] && differs(t, s->x[i]);
+    for (int i = 0; i < s->args.n; i++)
+        any |= differs(t, s->args.at[i]);
     if (v && any)
         ptrmap_put(t->vars, v, s);
     t->position |= s->buf && s->buf->space == KS_PRIVATE && s->x[0] && differs(t, s->x[0]);

@@ -63,6 +63,7 @@ static bool is_passable(const KStm *s)
     case KST_ARRAY:
     case KST_VIEW:
     case KST_FRESH:
+    case KST_CALL:
     case KST_COMMENT: return true;
     case KST_FAILING:
     case KST_ATOMIC:
@@ -81,6 +82,7 @@ static bool is_passable(const KStm *s)
     case KST_FAIL:
     case KST_HEAP:
     case KST_SHUFFLE:
+    case KST_GIVE:
     case N_KSTMS: break;
     }
     return false;

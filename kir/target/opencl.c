@@ -285,6 +285,17 @@ static void barrier_text(Out *o, const KStm *s)
                global ? "CLK_GLOBAL_MEM_FENCE" : "");
 }
 
+static void call_text(Out *o, const KStm *s)
+{
+    declare_text(o, s->var);
+    out_printf(o, " = %s(", s->fun->name);
+    for (int i = 0; i < s->args.n; i++) {
+        out_puts(o, i ? ", " : "");
+        exp_c(o, s->args.at[i], P_SELECT);
+    }
+    out_puts(o, ");\n");
+}
+
 static void line_text(Out *o, const KStm *s)
 {
     switch (s->kind) {
@@ -334,6 +345,12 @@ static void line_text(Out *o, const KStm *s)
         out_puts(o, ", ");
         exp_c(o, s->x[1], P_SELECT);
         out_puts(o, ");\n");
+        return;
+    case KST_CALL: call_text(o, s); return;
+    case KST_GIVE:
+        out_puts(o, "return ");
+        exp_c(o, s->x[0], P_SELECT);
+        out_puts(o, ";\n");
         return;
     case KST_FRESH: return;
     case KST_COMMENT:
@@ -512,8 +529,31 @@ static void sizes_text(Out *o, const KFun *f)
     }
 }
 
+/* Not inline: that is for the device's compiler to decide. Kernels whose texts are one program may
+ * have it in common. */
+static void function_text(Out *o, const KFun *f)
+{
+    out_printf(o, "\n#ifndef HAS_%s\n#define HAS_%s\nstatic ", f->name, f->name);
+    exp_c_type(o, kfun_gives(f));
+    out_printf(o, " %s(", f->name);
+    for (int i = 0; i < f->params.n; i++) {
+        out_puts(o, i ? (i % 8 == 0 ? ",\n        " : ", ") : "");
+        formal_text(o, f, &f->params.at[i]);
+    }
+    out_puts(o, ")\n{\n");
+    o->indent++;
+    lines_text(o, &f->body);
+    o->indent--;
+    out_puts(o, "}\n#endif\n");
+}
+
 void kir_opencl(Out *o, const KFun *f)
 {
+    Arena *a = arena_new();
+    KFuns called = kfun_called(a, f);
+    for (int i = 0; i < called.n; i++)
+        function_text(o, called.at[i]);
+    arena_free(a);
     if (f->what)
         out_c_comment(o, "%s%s%s", f->what, f->place ? ", " : "", f->place ? f->place : "");
     out_printf(o, "\n__kernel %svoid %s(MF_GRID ", f->sized ? "MF_SHAPE " : "", f->name);

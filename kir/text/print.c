@@ -1,6 +1,8 @@
 /* Kernels as text; the grammar is atop text.h. */
 #include "kir/text/text.h"
 
+#include "kir/walk.h"
+
 #include "base/intern.h"
 
 #include <string.h>
@@ -256,6 +258,11 @@ static void put_args(Out *o, const KStm *s)
     args_text(o, s->args.at, s->args.n);
 }
 
+static void put_fun(Out *o, const KStm *s)
+{
+    out_printf(o, " %s", s->fun->name);
+}
+
 static void put_text(Out *o, const KStm *s)
 {
     out_puts(o, " ");
@@ -298,6 +305,7 @@ static const Putter putters[] = {
     {"by", put_step},       {"op", put_op},        {"unroll", put_unroll}, {"label", put_label},
     {"target", put_target}, {"fence", put_fence},  {"site", put_site},     {"args", put_args},
     {"b", put_name},        {"text", put_text},    {"{", put_block},       {"else", put_else},
+    {"fun", put_fun},
 };
 
 static void put_item(Out *o, const KStm *s, const char *item)
@@ -345,9 +353,9 @@ static void quoted_text(Out *o, const char *before, const char *text)
     }
 }
 
-void kir_print(Out *o, const KFun *f)
+static void fun_text(Out *o, const KFun *f)
 {
-    out_printf(o, "kernel %s", f->name);
+    out_printf(o, "%s %s", f->is_function ? "function" : "kernel", f->name);
     quoted_text(o, " ", f->what);
     quoted_text(o, " at ", f->place);
     out_puts(o, f->may_fail ? " may_fail" : "");
@@ -380,6 +388,18 @@ void kir_print(Out *o, const KFun *f)
         print_stm(o, f->body.at[i]);
     o->indent--;
     out_puts(o, "}\n");
+}
+
+void kir_print(Out *o, const KFun *f)
+{
+    Arena *a = arena_new();
+    KFuns called = kfun_called(a, f);
+    for (int i = 0; i < called.n; i++) {
+        fun_text(o, called.at[i]);
+        out_puts(o, "\n");
+    }
+    fun_text(o, f);
+    arena_free(a);
 }
 
 /* --- For messages ----------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@ typedef struct {
     Reader *r;
     Arena *arena;
     PtrMap *vars, *bufs, *works; /* by name, which is interned */
+    PtrMap *functions;           /* the same, of the whole text */
 } KReader;
 
 static const KExp *read_exp(KReader *k, int level);
@@ -448,6 +449,11 @@ static void get_args(KReader *k, KStm *s)
     s->args = read_args(k);
 }
 
+static void get_fun(KReader *k, KStm *s)
+{
+    s->fun = find(k, k->functions, "a function");
+}
+
 static void get_text(KReader *k, KStm *s)
 {
     s->text = read_expect(k->r, K_STR, "a text")->text;
@@ -475,6 +481,7 @@ static const Getter getters[] = {
     {"by", get_step},       {"op", get_op},        {"unroll", get_unroll}, {"label", get_label},
     {"target", get_target}, {"fence", get_fence},  {"site", get_site},     {"args", get_args},
     {"b", get_name},        {"text", get_text},    {"{", get_block},       {"else", get_else},
+    {"fun", get_fun},
 };
 
 static void get_item(KReader *k, KStm *s, const char *item)
@@ -565,8 +572,10 @@ static KFun *read_kernel(KReader *k)
     k->bufs = ptrmap_new(k->arena);
     k->works = ptrmap_new(k->arena);
     f->loc = read_peek(k->r)->loc;
-    read_expect_word(k->r, "kernel");
-    f->name = read_expect(k->r, K_NAME, "the kernel's name")->text;
+    f->is_function = read_accept_word(k->r, "function");
+    if (!f->is_function)
+        read_expect_word(k->r, "kernel");
+    f->name = read_expect(k->r, K_NAME, "a name")->text;
     f->what = read_peek(k->r)->kind == K_STR ? read_next(k->r)->text : NULL;
     f->place = read_accept_word(k->r, "at") ? read_expect(k->r, K_STR, "a place")->text : NULL;
     f->may_fail = read_accept_word(k->r, "may_fail");
@@ -605,10 +614,13 @@ bool kir_read(Ctx *cx, const char *name, const char *text, size_t n, KFuns *out)
     if (setjmp(r->fail))
         return false;
     read_lex(r);
-    KReader k = {.r = r, .arena = cx->perm};
+    KReader k = {.r = r, .arena = cx->perm, .functions = ptrmap_new(cx->perm)};
     while (read_peek(r)->kind != K_END) {
         KFun *f = read_kernel(&k);
-        vec_push(cx->perm, out, f);
+        if (f->is_function)
+            ptrmap_put(k.functions, f->name, f);
+        else
+            vec_push(cx->perm, out, f);
     }
     return true;
 }

@@ -35,6 +35,8 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(FAIL, "site args"),
     ROW(HEAP, "v , top = 0 times 1"),
     ROW(SHUFFLE, "V = 0 lane 1"),
+    ROW(CALL, "V = fun args"),
+    ROW(GIVE, "0"),
     ROW(COMMENT, "text"),
     [N_KSTMS] = {KST_WHILE, true, "do", "{ while 0"},
 };

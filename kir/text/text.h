@@ -1,6 +1,8 @@
 /* Kernels as text, there and back. The tables that print.c and read.c share are syntax.c.
  *
- *   kernels  = kernel*
+ *   kernels  = (function | kernel)*
+ *   function = "function" NAME formal* block            before who calls it; printed before each
+ *                                                       kernel that does
  *   kernel   = "kernel" NAME [STRING] ["at" STRING]     what it does; where that is in the program
  *              ["may_fail"] ["alone"] ["sized"] ["columns_later" | "columns_behind" | "columns"]
  *              ["vectors" INT] ["heap_of" PRIM+] ["narrow"]
@@ -38,7 +40,7 @@
  *   "V" variable bound, "V=" the same and "=", may be missing; "v" variable changed; "top"
  *   "B" buffer declared; "b" buffer;"of"  whose memory;  "@" element x[0] of buf
  *   "0" "1" "2" operands;  "=0" "at0" with a word before, may be missing;  "by" the step of a FOR
- *   "op" of an ATOMIC;  "unroll";  "label";  "target";  "fence";  "site";  "args";  "text"
+ *   "op" of an ATOMIC;  "unroll";  "label";  "target";  "fence";  "site";  "args";  "text";  "fun"
  *   "{" block;  "else" second block, may be missing */
 typedef struct {
     KStmKind kind;
@@ -77,7 +79,6 @@ const char *ktype_text(KType t);
 
 /* --- read.c --------------------------------------------------------------------------------- */
 
-typedef VEC(KFun *) KFuns;
 /* Reads the kernels of a text, which becomes source `name`; says what is wrong in messages about
  * it. What the kernels do is not checked (verify.c). False on error. */
 bool kir_read(Ctx *cx, const char *name, const char *text, size_t n, KFuns *out);

@@ -355,6 +355,22 @@ static inline void ev_leave(EvItem *it, const KStm *work)
     it->depth--;
 }
 
+/* Its variables are those of all its calls: there is no recursion. */
+static inline void ev_call(Ev *ev, EvItem *it, KStm *s)
+{
+    ASSERT(it->depth < EV_DEPTH);
+    for (int i = 0; i < s->args.n; i++)
+        *ev_var(ev, s->fun->params.at[i].var) = ev_exp(ev, s->args.at[i]);
+    it->stack[it->depth++] = (EvFrame){&s->fun->body, 0, s};
+}
+
+static inline void ev_give(Ev *ev, const EvItem *it, const KStm *s)
+{
+    const KStm *call = it->stack[it->depth - 1].owner;
+    ASSERT(call && call->kind == KST_CALL);
+    *ev_var(ev, call->var) = ev_exp(ev, s->x[0]);
+}
+
 static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
 {
     switch (s->kind) {
@@ -393,6 +409,8 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_BARRIER: it->at = s; return;
     case KST_FAIL: ev->failed = true; return;
     case KST_HEAP: ev_heap(ev, s); return;
+    case KST_CALL: ev_call(ev, it, s); return;
+    case KST_GIVE: ev_give(ev, it, s); return;
     case KST_FRESH:
     case KST_COMMENT: return;
     case KST_SHUFFLE:
