@@ -296,6 +296,7 @@ static void host_stm(PlanBuild *pb, const Stm *s)
         return;
     case M_prim:
     case M_conv: scalar_stm(pb, s); return;
+    case M_call: ice(e->loc, "a call at the host level");
     case M_iota:
         if (prim_is_float(s->pat.at[0]->type.elem) && /* the runtime counts in integers */
             !pb_loc(pb, s->pat.at[0])->mem->computed)

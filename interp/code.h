@@ -139,6 +139,7 @@ typedef enum {
     I_REARRANGE,
     I_RESHAPE,
     I_COPY,
+    I_CALL,
     I_IF,
     I_LOOP,
     I_ASSERT,
@@ -178,6 +179,13 @@ typedef struct {
     Opd *params;
     Code body;
 } Fn;
+
+/* Of scalars. */
+typedef struct {
+    const Fn *fn;
+    int n;
+    const int32_t *args, *dst;
+} CallCode;
 
 typedef struct {
     Code then_, else_;
@@ -255,6 +263,7 @@ struct Ins {
         const Shape *shape;
         const int32_t *list; /* n slots */
         const int *perm;     /* n */
+        CallCode *call;
         IfCode *branch;
         LoopCode *loop;
         SoacCode *soac;

@@ -16,6 +16,7 @@ typedef struct {
     int32_t *body_of;  /* by variable id: number of the body that binds it */
     int32_t *last_use; /* by variable id: last statement of that body that mentions it */
     int n_bodies;
+    PtrMap *functions; /* Function -> Fn: code that all its calls share */
 } Comp;
 
 /* One body at work. */
@@ -479,6 +480,31 @@ static void compile_seg(Block *k, const Stm *s)
     emit(k, p);
 }
 
+/* Slots of a function are those of all its calls: there is no recursion. */
+static const Fn *function_code(Comp *c, const Function *f)
+{
+    Fn *fn = ptrmap_get(c->functions, f);
+    if (!fn) {
+        fn = NEW(c->mem, Fn);
+        compile_fn(c, f->lam, fn);
+        ptrmap_put(c->functions, f, fn);
+    }
+    return fn;
+}
+
+static void compile_call(Block *k, const Stm *s)
+{
+    Comp *c = k->c;
+    CallCode *x = NEW(c->mem, CallCode);
+    x->fn = function_code(c, s->exp->call.fn);
+    x->n = s->pat.n;
+    x->args = atom_slots(c, &s->exp->call.args);
+    x->dst = var_slots(c, &s->pat);
+    Ins p = ins_of(k, I_CALL, s);
+    p.call = x;
+    emit(k, p);
+}
+
 /* --- The other forms ------------------------------------------------------------------------ */
 
 static void emit_list(Block *k, const Stm *s, InsOp op, const Atoms *as)
@@ -531,6 +557,7 @@ static void compile_exp(Block *k, const Stm *s)
             p.fn = scalar_conv(e->conv.from, e->conv.to);
         emit(k, p);
         break;
+    case M_call: compile_call(k, s); break;
     case M_index: compile_index(k, s); break;
     case M_update: compile_update(k, s); break;
     case M_iota:
@@ -652,6 +679,7 @@ EntryCode *interp_compile(Interp *in, const Entry *en)
     c.slot = NEWN(c.mem, int32_t, n);
     c.body_of = NEWN(c.mem, int32_t, n);
     c.last_use = NEWN(c.mem, int32_t, n);
+    c.functions = ptrmap_new(c.mem);
     new_slot(&c, (Val){0});
     EntryCode *ec = NEW(in->mem, EntryCode);
     ec->entry = en;

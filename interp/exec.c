@@ -318,6 +318,16 @@ static void exec_if(Interp *in, const Ins *p)
         set_slot(in, x->dst[k], c->res[k].is_array, interp_take(in, c->res[k], p->e->loc));
 }
 
+static void exec_call(Interp *in, const Ins *p)
+{
+    const CallCode *x = p->call;
+    for (int k = 0; k < x->fn->n_params; k++)
+        in->slots[x->fn->params[k].slot] = in->slots[x->args[k]];
+    interp_exec(in, &x->fn->body);
+    for (int k = 0; k < x->n; k++)
+        in->slots[x->dst[k]] = in->slots[x->fn->body.res[k].slot];
+}
+
 static bool loop_goes_on(Interp *in, const LoopCode *x, uint64_t i)
 {
     const Val *S = in->slots;
@@ -438,6 +448,7 @@ __attribute__((noinline)) static void exec_other(Interp *in, const Ins *p)
         break;
     }
     case I_CHECK: check_shape(in, p); break;
+    case I_CALL: exec_call(in, p); break;
     case I_IF: exec_if(in, p); break;
     case I_LOOP: exec_loop(in, p); break;
     case I_ASSERT:
@@ -527,6 +538,7 @@ void interp_exec(Interp *in, const Code *c)
         case I_REARRANGE:
         case I_RESHAPE:
         case I_COPY:
+        case I_CALL:
         case I_IF:
         case I_LOOP:
         case I_ASSERT:

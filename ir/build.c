@@ -299,6 +299,20 @@ Exp *exp_map(Ctx *cx, Loc loc, Atom width, Atoms arrs, Lambda *fn)
     return e;
 }
 
+Exp *exp_call(Ctx *cx, Loc loc, const Function *fn, Atoms args)
+{
+    ASSERT(args.n == fn->lam->params.n);
+    Exp *e = exp_new(cx, E_CALL, loc);
+    e->call.fn = fn;
+    e->call.args = args;
+    return e;
+}
+
+const char *function_name(Ctx *cx, const char *base, int number)
+{
+    return intern(arena_printf(cx->perm, "%s_f%d", spellable(base, strlen(base)), number));
+}
+
 /* --- Bodies under construction -------------------------------------------------------------- */
 
 Bld bld_new(Ctx *cx)
@@ -462,6 +476,7 @@ Types exp_types(Ctx *cx, const Exp *e)
     case M_atom: ONE(atom_type(e->atom)); break;
     case M_prim: ONE(type_prim(prim_result(e->prim.op, e->prim.type))); break;
     case M_conv: ONE(type_prim(e->conv.to)); break;
+    case M_call: return body_types(cx, e->call.fn->lam->body);
     case M_index: ONE(index_type(cx, e->index.arr, &e->index.at)); break;
     case M_update: ONE(atom_type(e->update.arr)); break;
     case M_iota: ONE(type_array(cx, type_prim(atom_type(e->iota.start).elem), e->iota.n)); break;

@@ -104,6 +104,18 @@ struct Lambda {
     Body *body;
 };
 
+/* A function of the program that stands once however often it is called (CALL): scalars out of
+ * scalars. Nothing is free in it, and it always gives its results: nothing in it traps. Whoever
+ * calls it points to it; programs keep no list. */
+typedef struct {
+    const char *name; /* unique in the program: "mul_f3" */
+    Loc loc;
+    const Lambda *lam;
+    int steps; /* statements that a call executes, those of loops and of what it calls counted */
+} Function;
+typedef VEC(const Function *) Functions;
+enum { MOST_RESULTS = 8 }; /* of a function; it has at least one */
+
 /* One dimension of an INDEX or UPDATE: the single position `start`, or (is_slice) the `n` positions
  * start, start+stride, ... All i64; stride may be negative or zero-sized n. */
 typedef struct {
@@ -155,7 +167,7 @@ enum { D_SOAC = 1, D_SEG = 2, D_BOTH = 3 };
 
 /* Traits of forms (bits). */
 enum {
-    F_SCALAR = 1, /* a scalar out of scalars (ATOM: or another name for an array) */
+    F_SCALAR = 1, /* a scalar (CALL: some) out of scalars (ATOM: or another name for an array) */
     F_VIEW = 2,   /* an array that it gives shares the memory of its operand, exp_view_of */
     F_ALLOC = 4,  /* copies or fills memory of its own; forms with F_CODE may */
     F_CODE = 8,   /* bodies or functions inside */
@@ -204,6 +216,10 @@ struct Exp {
             PrimType from, to;
             Atom arg;
         } conv;
+        struct {
+            const Function *fn;
+            Atoms args;
+        } call;
         /* As many dims as arr's rank. Result: the sliced dimensions; a scalar if there are none.
          * Out-of-bounds positions stop the program unless `safe` says that no element outside is
          * accessed: where a dimension's part is empty, the other positions may be anything. Who
@@ -468,6 +484,9 @@ Exp *exp_rearrange(Ctx *cx, Loc loc, const int *perm, Atom arr);
 Exp *exp_replicate(Ctx *cx, Loc loc, Atom n, Atom val);
 Exp *exp_if(Ctx *cx, Loc loc, Atom test, Body *then_, Body *else_);
 Exp *exp_map(Ctx *cx, Loc loc, Atom width, Atoms arrs, Lambda *fn);
+Exp *exp_call(Ctx *cx, Loc loc, const Function *fn, Atoms args);
+/* "mul_f3" of any text and a number: the name of no variable. */
+const char *function_name(Ctx *cx, const char *base, int number);
 
 /* A body under construction: statements are appended, results set by bld_body. */
 typedef struct {
@@ -583,6 +602,11 @@ static inline ExpMember exp_member(const Exp *e)
 {
     return form_info[e->kind].member;
 }
+/* What evaluating e once costs in statements of scalar code, where it is one that is short. */
+static inline int exp_steps(const Exp *e)
+{
+    return e->kind == E_CALL ? e->call.fn->steps : 1;
+}
 /* Has e one of these traits? */
 static inline bool exp_is(const Exp *e, unsigned traits)
 {
@@ -622,10 +646,17 @@ bool body_has_soac(const Body *b);
 bool exp_has_seg(const Exp *e); /* a parallel construct */
 bool body_has_seg(const Body *b);
 bool exp_has_effect(const Exp *e); /* an assertion: not to be dropped */
+bool exp_has_call(const Exp *e);
 /* Can evaluating e fail (a bounds check, a division by what may be zero, an assert) or not end (a
  * while loop)? Only what does not trap may be evaluated speculatively. Other loops and SOACs count
  * by their bodies. */
 bool exp_traps(const Exp *e);
+
+/* --- function.c --- */
+
+const Function *function_new(Ctx *cx, const char *name, Loc loc, const Lambda *lam);
+/* The functions that a program calls, each behind those that it calls itself. */
+Functions prog_functions(Arena *a, const Prog *p);
 
 /* --- summing.c: bodies that do nothing but reduce --- */
 
@@ -703,6 +734,8 @@ const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at); /* also where */
 
 /* --- passes on the IR ----------------------------------------------------------------------- */
 
+PassFn pass_functions;   /* calls.c, SOAC dialect: functions simplified, or inlined */
+PassFn pass_calls;       /* calls.c, SEG dialect: what the host calls is inlined */
 PassFn pass_simplify;    /* simplify.c, both dialects */
 PassFn pass_cse;         /* cse.c, both dialects */
 PassFn pass_cse_views;   /* cse.c, both dialects: only of scalars and views */

@@ -1,7 +1,8 @@
 /* The text form of the IR, printed here and read back by read.c: reading what was printed gives the
  * same program, printing it again the same text.
  *
- *   program  = "dialect" ("soac" | "seg") entry*
+ *   program  = "dialect" ("soac" | "seg") function* entry*
+ *   function = "function" NAME "(" param,* ")" "=" body              each behind those it calls
  *   entry    = "entry" NAME [ "[" VAR,* "]" ] "(" param,* ")"       sizes, parameters
  *              [ "takes" exts ] [ "gives" exts ] "=" body            as the user wrote them
  *   exts     = "(" ([STRING ":"] ["*"] ext),* ")"                    name, unique, type
@@ -24,6 +25,7 @@
  *   form     = atom
  *            | OP "." PRIM atom*                                     add.f32 x_1 y_2
  *            | "conv" "." PRIM "." PRIM atom                         conv.i32.f32 x_1
+ *            | "call" NAME atoms                                     of a function
  *            | VAR at                                                xs_1[i_2, 0:n_3:2]!
  *            | "update" VAR at "=" atom
  *            | "iota" atom atom atom                                 size, start, stride
@@ -385,6 +387,10 @@ void ir_print_exp(Out *o, const Exp *e)
         out_printf(o, "conv.%s.%s %s", prim_type_text[e->conv.from], prim_type_text[e->conv.to],
                    atom_text(e->conv.arg));
         break;
+    case M_call:
+        out_printf(o, "call %s ", e->call.fn->name);
+        print_atoms(o, &e->call.args);
+        break;
     case M_index: print_at(o, e->index.arr, &e->index.at, e->index.safe); break;
     case M_update:
         out_puts(o, "update ");
@@ -565,9 +571,23 @@ static void print_entry(Out *o, const Entry *en)
     out_puts(o, "\n");
 }
 
+static void print_function(Out *o, const Function *f)
+{
+    out_printf(o, "\nfunction %s ", f->name);
+    print_params(o, &f->lam->params);
+    out_puts(o, " = ");
+    print_body(o, f->lam->body);
+    out_puts(o, "\n");
+}
+
 void ir_print(Out *o, const Prog *p)
 {
+    Arena *a = arena_new();
+    Functions fs = prog_functions(a, p);
     out_printf(o, "dialect %s\n", p->dialect == D_SEG ? "seg" : "soac");
+    for (int i = 0; i < fs.n; i++)
+        print_function(o, fs.at[i]);
+    arena_free(a);
     for (int i = 0; i < p->entries.n; i++) {
         out_puts(o, "\n");
         print_entry(o, &p->entries.at[i]);

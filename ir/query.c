@@ -74,6 +74,16 @@ bool exp_has_effect(const Exp *e)
     return exp_any(e, is_assert);
 }
 
+static bool is_call(const Exp *e)
+{
+    return e->kind == E_CALL;
+}
+
+bool exp_has_call(const Exp *e)
+{
+    return exp_any(e, is_call);
+}
+
 /* --- What it is ----------------------------------------------------------------------------- */
 
 bool exp_is_fold(const Exp *e)

@@ -278,6 +278,23 @@ static unsigned read_attr(Reader *r)
     read_fail(r, t->loc, "%s is not an attribute", t->text);
 }
 
+static const Function *function_named(const Reader *r, const char *name)
+{
+    for (int i = 0; i < r->functions.n; i++)
+        if (strcmp(r->functions.at[i]->name, name) == 0)
+            return r->functions.at[i];
+    return NULL;
+}
+
+static void read_call(Reader *r, Exp *e)
+{
+    const Token *t = read_expect(r, K_NAME, "a function's name");
+    e->call.fn = function_named(r, t->text);
+    if (!e->call.fn)
+        read_fail(r, t->loc, "there is no function %s", t->text);
+    e->call.args = read_atoms(r, '(', ')');
+}
+
 /* The parts of the form `e->kind` behind its keyword. */
 static void read_form(Reader *r, Exp *e)
 {
@@ -289,6 +306,7 @@ static void read_form(Reader *r, Exp *e)
         e->conv.to = read_prim(r);
         e->conv.arg = read_atom(r);
         break;
+    case M_call: read_call(r, e); break;
     case M_update:
         e->update.arr = read_atom(r);
         e->update.at = read_at(r, e->update.arr, &e->update.safe);
@@ -541,6 +559,20 @@ static Entry read_entry(Reader *r)
     return en;
 }
 
+static void read_function(Reader *r)
+{
+    int mark = r->undo.n;
+    const Token *name = read_expect(r, K_NAME, "the function's name");
+    if (function_named(r, name->text))
+        read_fail(r, name->loc, "there are two functions %s", name->text);
+    read_expect(r, '(', "'('");
+    Vars params = read_params(r, ')', NULL, NULL);
+    read_expect(r, '=', "'='");
+    const Lambda *lam = lambda_new(r->cx, params, read_body(r));
+    read_leave_scope(r, mark);
+    vec_push(r->cx->perm, &r->functions, function_new(r->cx, name->text, name->loc, lam));
+}
+
 static Prog *read_prog(Reader *r)
 {
     Prog *p = NEW(r->cx->perm, Prog);
@@ -548,6 +580,8 @@ static Prog *read_prog(Reader *r)
     p->dialect = read_accept_word(r, "seg") ? D_SEG : D_SOAC;
     if (p->dialect == D_SOAC)
         read_expect_word(r, "soac");
+    while (read_accept_word(r, "function"))
+        read_function(r);
     while (read_accept_word(r, "entry")) {
         Entry en = read_entry(r);
         vec_push(r->cx->perm, &p->entries, en);

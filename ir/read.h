@@ -41,8 +41,9 @@ typedef struct {
     int pos;
     Name *names[N_BUCKETS];
     VEC(Undo) undo;
-    bool keep_ids; /* no id of the text is taken yet in this process */
-    bool *taken;   /* by id */
+    Functions functions; /* of the text so far */
+    bool keep_ids;       /* no id of the text is taken yet in this process */
+    bool *taken;         /* by id */
     jmp_buf fail;
 } Reader;
 

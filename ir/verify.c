@@ -21,6 +21,8 @@ typedef struct {
     Vars entered;  /* scope as a stack */
     VarMap *same;  /* let x = atom: x -> Atom * */
     VEC(const char *) suffs;
+    PtrMap *functions; /* that were met, by their names, too */
+    bool in_function;
     int level; /* a parallel construct here must have this level; NO_LEVEL: none may stand here */
     const Stm *stm;
     const char *where; /* what is checked when it is no statement */
@@ -519,6 +521,57 @@ static void visit_atom(void *env, Atom a)
     check_atom(env, a);
 }
 
+/* Nothing is in scope but its parameters. */
+static void check_function(Check *c, const Function *f)
+{
+    Check outer = *c;
+    if (ptrset_has(c->functions, f->name))
+        wrong(c, "there are two functions %s", f->name);
+    ptrset_add(c->functions, f->name);
+    ptrset_add(c->functions, f);
+    c->scope = varmap_new(c->cx->perm);
+    c->entered = (Vars){0};
+    c->level = NO_LEVEL;
+    c->in_function = true;
+    c->stm = NULL;
+    c->where = arena_printf(c->cx->perm, "function %s", f->name);
+    c->loc = f->loc;
+    if (f->lam->body->res.n < 1 || f->lam->body->res.n > MOST_RESULTS)
+        wrong(c, "a function of %d results", f->lam->body->res.n);
+    bind_all(c, &f->lam->params);
+    if (!types_scalar(&f->lam->params, 0, f->lam->params.n))
+        wrong(c, "a function of an array");
+    check_body(c, f->lam->body);
+    for (int i = 0; i < f->lam->body->res.n; i++)
+        want_type(c, f->lam->body->res.at[i], type_prim(atom_type(f->lam->body->res.at[i]).elem),
+                  "result");
+    c->scope = outer.scope;
+    c->entered = outer.entered;
+    c->level = outer.level;
+    c->in_function = outer.in_function;
+    c->stm = outer.stm;
+    c->where = outer.where;
+}
+
+static void check_call(Check *c, const Exp *e)
+{
+    const Function *f = e->call.fn;
+    want_count(c, e->call.args.n, f->lam->params.n, "arguments");
+    for (int i = 0; i < e->call.args.n; i++)
+        want_type(c, e->call.args.at[i], f->lam->params.at[i]->type, "argument");
+    if (!ptrset_has(c->functions, f))
+        check_function(c, f);
+}
+
+/* What stands in functions. */
+static void check_inside(Check *c, const Exp *e)
+{
+    if (!exp_is(e, F_SCALAR) && e->kind != E_IF && e->kind != E_LOOP)
+        wrong(c, "%s in a function", form_info[e->kind].tag);
+    if (exp_traps(e))
+        wrong(c, "what may fail, or not end, in a function");
+}
+
 static void check_exp(Check *c, const Exp *e)
 {
     ExpVisitor atoms = {.env = c, .atom = visit_atom};
@@ -526,9 +579,12 @@ static void check_exp(Check *c, const Exp *e)
         wrong(c, "%s does not belong to this dialect", form_info[e->kind].text);
     if (!exp_is_seg(e)) /* a nest binds between its atoms */
         exp_visit(e, &atoms);
+    if (c->in_function)
+        check_inside(c, e);
     switch (exp_member(e)) {
     case M_atom: break;
     case M_prim: check_prim(c, e); break;
+    case M_call: check_call(c, e); break;
     case M_conv: want_prim(c, e->conv.arg, e->conv.from, "operand"); break;
     case M_index: check_at(c, e->index.arr, &e->index.at); break;
     case M_update: check_update(c, e); break;
@@ -697,6 +753,7 @@ const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at)
     c->bound = varmap_new(mem);
     c->scope = varmap_new(mem);
     c->same = varmap_new(mem);
+    c->functions = ptrmap_new(mem);
     if (!setjmp(c->fail)) {
         for (int i = 0; i < p->entries.n; i++) {
             check_entry(c, &p->entries.at[i]);

@@ -527,6 +527,17 @@ Kernel *kg_finish(KGen *kg)
     return kernel_intern(kg->pb->plan, cx, k);
 }
 
+void kg_finish_function(KGen *kg, const KExp *gives)
+{
+    Ctx *cx = kg->cx;
+    KFun *f = kg->kb->fun;
+    kb_stm(kg->kb, (KStm){.kind = KST_GIVE, .x = {gives}});
+    KRun r = krun_begin(NULL, cx->verify, cx->trace, NULL);
+    krun_enter(&r, "function");
+    krun_leave(&r, f);
+    kir_passes(&r, cx->perm, f);
+}
+
 void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const KExp *groups)
 {
     const KExp *columns = kg->columns;

@@ -5,6 +5,7 @@
  *   heap.c       memory for arrays whose sizes only the thread knows; pieces of work
  *   alloc.c      memory for arrays
  *   index.c      what may go wrong: indices, updates, assertions
+ *   call.c       functions, made once for all kernels, and calls of them
  *   body.c       statements of one thread, or uniformly of a work-group
  *   carry.c      loops and the values they carry from one iteration to the next
  *   soac.c       sequential map, reduce, scan, redomap, scanomap, scatter
@@ -170,6 +171,8 @@ void kg_irregular(KGen *kg, bool heap, const char *text);
  * `groups` work-groups of kg->group_size, with the blocks `outs` in place of the parameters made by
  * kg_param_out. */
 Kernel *kg_finish(KGen *kg);
+/* The function that is made with a GIVE of this, and the passes over kernels. */
+void kg_finish_function(KGen *kg, const KExp *gives);
 void kg_launch(KGen *kg, Kernel *k, const KExp *groups);
 void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const KExp *groups);
 
@@ -290,6 +293,10 @@ void kg_update(KGen *kg, const Stm *s);
 void kg_assert(KGen *kg, const Stm *s);
 /* Checks of a scalar operation that may trap (division). */
 void kg_prim_checks(KGen *kg, const Exp *e);
+
+/* --- call.c -------------------------------------------------------------------------------- */
+
+void kg_call(KGen *kg, const Stm *s);
 
 /* --- body.c -------------------------------------------------------------------------------- */
 

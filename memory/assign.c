@@ -555,7 +555,8 @@ static void assign_stm(Assign *as, const Stm *s)
     case M_prim:
     case M_assertion: note_equation(as, s); break;
     case M_trace: ice(s->exp->loc, "a trace behind the passes");
-    case M_conv: break;
+    case M_conv:
+    case M_call: break;
     case N_MEMBERS: ice(s->exp->loc, "form %d", (int)s->exp->kind);
     }
     push_stm(as, *s);

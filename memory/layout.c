@@ -399,6 +399,7 @@ static void lay_stm(Lay *ly, const Stm *s)
     case M_suff: varset_add(ly->guards, v); return;
     case M_prim:
     case M_conv:
+    case M_call:
     case M_assertion:
     case M_trace: return;
     case N_MEMBERS: ice(e->loc, "form %d", (int)e->kind);

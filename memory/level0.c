@@ -504,6 +504,7 @@ static void level0_stm(Group *g, const Stm *s)
     switch (exp_member(e)) {
     case M_prim:
     case M_conv:
+    case M_call:
     case M_assertion:
     case M_trace: return;
     case M_atom:

@@ -357,6 +357,7 @@ static void scan_stm(Scan *sc, const Stm *s)
     case M_loop: scan_loop(sc, e); break;
     case M_branch: scan_choice(sc, s); return;
     case M_update:
+    case M_call:
     case M_iota:
     case M_replicate:
     case M_scratch:

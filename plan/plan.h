@@ -205,6 +205,7 @@ typedef struct {
 typedef struct {
     Arena *arena;
     Kernels kernels;
+    PtrMap *functions; /* Function -> KFun: those that kernels call */
     Sites sites;
     VEC(EntryPlan *) entries;
     VEC(Threshold) thresholds;

@@ -294,6 +294,7 @@ static void count_exp(Work *w, const Exp *e, Times t)
         return;
     switch (form->member) {
     case M_prim: count_prim(w, e, t); return;
+    case M_call: count_lambda(w, e->call.fn->lam, t); return;
     case M_branch: count_branch(w, e, t); return;
     case M_loop: count_loop(w, e, t); return;
     case M_soac: count_soac(w, e, t); return;

@@ -87,8 +87,8 @@ static void cost_of(Cost *c, const Stm *s)
         scalar = scalar && s->pat.at[k]->type.rank == 0;
     if (e->kind == E_PRIM) {
         c->work += prim_info[e->prim.op].cost;
-    } else if (e->kind == E_CONV) {
-        c->work++;
+    } else if (e->kind == E_CONV || e->kind == E_CALL) {
+        c->work += exp_steps(e);
     } else if (e->kind == E_INDEX) {
         c->loads++;
         if (e->index.arr.var)

@@ -92,7 +92,7 @@ static GroupTime exp_time(Walk *w, const Exp *e)
     if (e->kind == E_PRIM)
         return group_time_prim(cx, e);
     if (!exp_is(e, F_CODE))
-        return group_time_step(cx);
+        return group_time_times(cx, sx_const(cx, exp_steps(e)), group_time_step(cx));
     Inside in = {w, group_time_step(cx)};
     bind_parts(w->kg, e);
     exp_visit(e, &(ExpVisitor){.env = &in, .body = inside_body, .lambda = inside_lambda});

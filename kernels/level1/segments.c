@@ -69,9 +69,10 @@ enum { SHORT_BODY = 24, STRAIGHT_BODY = 64 };
  * something else. */
 static int length(const Body *b, bool branches)
 {
-    int n = b->stms.n;
+    int n = 0;
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
+        n += exp_steps(s->exp);
         if (exp_is(s->exp, F_SCALAR) || s->exp->kind == E_INDEX)
             continue;
         if (s->exp->kind != E_IF || !branches || !types_scalar(&s->pat, 0, s->pat.n))

@@ -414,6 +414,7 @@ void kg_stm(KGen *kg, const Stm *s)
     case M_atom:
     case M_prim:
     case M_conv: stm_scalar(kg, s); return;
+    case M_call: kg_call(kg, s); return;
     case M_index: kg_index(kg, s); return;
     case M_update: kg_update(kg, s); return;
     case M_iota: stm_iota(kg, s); return;

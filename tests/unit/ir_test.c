@@ -157,6 +157,29 @@ static void reader_errors(void)
     rejected("dialect soac \x01", "unexpected character");
 }
 
+static void function_errors(void)
+{
+#define CALLS(function, body)                                                                      \
+    "dialect soac function f_f1 " function " entry main (a: i64) = { " body " }"
+#define ONE "let x: i64 = call f_f1 (a) in x"
+    rejected("dialect soac entry main (a: i64) = { " ONE " }", "there is no function f_f1");
+    rejected(CALLS("(b: i64) = { in b } function f_f1 (c: i64) = { in c }", ONE),
+             "there are two functions f_f1");
+    rejected(CALLS("(b: i64) = { in b }", "let x: i64 = call f_f1 (a, a) in x"),
+             "2 arguments instead of 1");
+    rejected(CALLS("(b: i32) = { in b }", "let x: i32 = call f_f1 (a) in x"), "argument a_");
+    rejected(CALLS("(b: i64) = { in b }", "let x: i32 = call f_f1 (a) in x"), "variable x_");
+    rejected(CALLS("(b: i64) = { in () }", "let () = call f_f1 (a) in a"),
+             "a function of 0 results");
+    rejected(CALLS("(b: i64) = { let c: i64 = quot.i64 1i64 b in c }", ONE), "what may fail");
+    rejected(CALLS("(b: i64) = { let () = assert true \"no\" () in b }", ONE),
+             "ASSERT in a function");
+    rejected(CALLS("(b: i64) = { let c: [1]i64 = replicate [1] b let d: i64 = c[0]! in d }", ONE),
+             "REPLICATE in a function");
+#undef CALLS
+#undef ONE
+}
+
 static void verifier_errors(void)
 {
     rejected(MAIN(XS, "let a: i32 = add.f32 1.0f32 2.0f32 in a"),
@@ -338,6 +361,7 @@ int main(void)
     round_trip("tests/unit/ir_seg.ir");
     constants();
     reader_errors();
+    function_errors();
     verifier_errors();
     consumption_errors();
     walking();
