@@ -15,6 +15,8 @@
 enum { BOTH = D_SOAC | D_SEG };
 
 const Pass pipeline[] = {
+    {"functions", pass_functions, D_SOAC, D_SOAC,
+     "first: what is inlined is simplified with what is around it"},
     {"simplify", pass_simplify, BOTH, BOTH, "what lowering left: copies, constants, dead code"},
     {"cse-views", pass_cse_views, D_SOAC, D_SOAC, "siblings are fused by the arrays they share"},
     {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
@@ -39,6 +41,7 @@ const Pass pipeline[] = {
      "indices of what was read through nests"},
     {"cse-interchanged", pass_cse, D_SEG, D_SEG, "elements that a reader computes several of"},
     {"hoist-seg", pass_hoist, D_SEG, D_SEG, "scalars and views out of kernels and host loops"},
+    {"calls", pass_calls, D_SEG, D_SEG, "last behind what moves code to the host, which has none"},
     {"layout", mem_layout, D_SEG, D_SEG, "transposed copies for coalesced access"},
     {"clean", pass_simplify, D_SEG, D_SEG, "what layout made superfluous"},
     {"memory", mem_explicit, D_SEG, D_SEG,

@@ -118,13 +118,15 @@ typedef struct Low {
     ExtNames *ext_names;     /* that entries write */
     Scope *sc, *root;        /* where statements go; the entry's body */
     Val **consts;            /* by uid: top-level values met in this entry, */
-    VEC(int) met;            /* these uids */
+    VEC(const Def *) met;    /* these */
+    PtrMap *shared;          /* of the program: Def -> Shared (lower_function.c) */
+    int *n_functions;        /* of the program */
     unsigned attrs;          /* of the expression around, for the SOACs directly inside */
     bool unsafe;             /* inside #[unsafe] */
     Loc site;                /* in library code: the call in the user's program */
     const char *tmp;         /* the base name of what has no better one */
     int n_varying;           /* sizes of type variables' values made up so far */
-    int n_calls;             /* of functions of the program, up to MAX_CALLS: they are inlined */
+    int n_calls;             /* of functions of the program, up to MAX_CALLS: most are inlined */
     VarMap
         *guards; /* the names of values that are asserted: the assertion of each; NULL: none yet */
     PtrSet *droppable; /* assertions that go if none of their names is used */
@@ -285,6 +287,9 @@ Env *bind_sizes_inside(Low *L, Env *env, const AType *at, const Val *v);
 /* Makes v have the type: binds its unbound sizes, asserts that the others are as they should be. */
 Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc);
 
+/* Sizes and types that no argument determines, from the type at the use: `f 3 : [10]i32`. */
+Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use, const Env *env_use);
+
 /* --- lower_lambda.c: functions of the IR ---------------------------------------------------- */
 
 /* A fresh variable for each leaf of v: of its type, or of its rows' type. */
@@ -381,19 +386,26 @@ const AType *call_result_type(const Call *c);
 /* The type of the elements of an array type; NULL if not known. */
 const AType *elem_of(const AType *at);
 
+/* --- lower_global.c ------------------------------------------------------------------------- */
+
+Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env_use);
+/* A top-level value or function. */
+Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc loc);
+
+/* --- lower_function.c ----------------------------------------------------------------------- */
+
+typedef Val *CallFn(Low *L, const Fun *fn, Val **args, Loc loc);
+/* Applies a definition: by a call of a function of the IR if it is one, else inlined. */
+Val *call_shared(Low *L, const Fun *fn, Val **args, Loc loc, CallFn *inlined);
 /* --- lower_apply.c -------------------------------------------------------------------------- */
 
 /* What L->apply is. */
 Val *apply_fun(Low *L, Val *fn, const Vals *args, Loc loc);
-/* Sizes and types that no argument determines, from the type at the use: `f 3 : [10]i32`. */
-Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use, const Env *env_use);
 
 /* --- lower_exp.c ---------------------------------------------------------------------------- */
 
 /* What L->exp is. */
 Val *eval_exp(Low *L, Env *env, const AExp *e);
-/* A top-level value or function. */
-Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc loc);
 
 /* --- lower_entry.c -------------------------------------------------------------------------- */
 

@@ -362,3 +362,62 @@ Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc)
     }
     return val_rebuild(L, v, &as);
 }
+
+/* --- Sizes and types from the use ----------------------------------------------------------- */
+
+/* Names in the size of a scheme stand for the same part of the size at the use: `[n * m]`, `[3 *
+ * 4]`. */
+static Env *size_from_use(Low *L, Env *env, const Size *scheme, const Size *use, const Env *env_use)
+{
+    scheme = size_deref(scheme);
+    use = size_deref(use);
+    Atom a;
+    if (scheme->kind == SZ_VAR) {
+        bool open = scheme->var->kind == BIND_SIZE && !env_find(env, scheme->var);
+        bool known = open && size_met(L, env_use, use, &a);
+        return known ? env_add(L, env, scheme->var, val_atom(L, a)) : env;
+    }
+    if (scheme->kind == SZ_OP && use->kind == SZ_OP && scheme->op == use->op) {
+        env = size_from_use(L, env, scheme->a, use->a, env_use);
+        env = size_from_use(L, env, scheme->b, use->b, env_use);
+    }
+    bool calls = scheme->kind == SZ_EXP && use->kind == SZ_EXP && scheme->args.n == use->args.n;
+    for (int i = 0; calls && i < scheme->args.n; i++)
+        env = size_from_use(L, env, scheme->args.at[i], use->args.at[i], env_use);
+    return env;
+}
+
+Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use, const Env *env_use)
+{
+    if (!scheme || !use)
+        return env;
+    scheme = type_deref(scheme);
+    use = type_deref(use);
+    if (scheme->kind == TY_VAR && !env_find(env, scheme->var)) {
+        env = env_add(L, env, scheme->var, NULL);
+        env->type = use;
+        env->type_env = env_use;
+        return env;
+    }
+    if (scheme->kind != use->kind)
+        return env;
+    switch (scheme->kind) {
+    case TY_ARRAY:
+        env = size_from_use(L, env, scheme->array.dim, use->array.dim, env_use);
+        return sizes_from_use(L, env, scheme->array.elem, use->array.elem, env_use);
+    case TY_TUPLE:
+    case TY_RECORD:
+    case TY_SUM:
+        for (int i = 0; i < scheme->elems.n && i < use->elems.n; i++)
+            env = sizes_from_use(L, env, scheme->elems.at[i], use->elems.at[i], env_use);
+        return env;
+    case TY_FUN:
+        env = sizes_from_use(L, env, scheme->fun.param, use->fun.param, env_use);
+        return sizes_from_use(L, env, scheme->fun.result, use->fun.result, env_use);
+    case TY_SCALAR:
+    case TY_VAR:
+    case TY_META:
+    case TY_ERROR: return env;
+    }
+    return env;
+}
