@@ -40,17 +40,6 @@ static const struct {
 #include "frontend/syntax/builtins.def"
 };
 
-typedef struct {
-    const char *name;
-    Binding *bind;
-} Made;
-
-/* Bindings made so far, of one checker. */
-static struct {
-    const Ck *ck;
-    VEC(Made) at;
-} made;
-
 /* --- Schemes -------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -173,8 +162,7 @@ static Binding *make(Ck *ck, const char *name, const Row *r, const PrimType *t, 
     b->tparams = sc.params;
     if (u)
         b->type = ty_fun(ck, ty_scalar(ck, *u), ty_scalar(ck, *t));
-    Made m = {name, b};
-    vec_push(ck->a, &made.at, m);
+    ptrmap_put(ck->builtins, name, b);
     return b;
 }
 
@@ -238,13 +226,11 @@ static Binding *find_member(Ck *ck, const char *name, const char *dot)
 
 Binding *find_builtin(Ck *ck, const char *name)
 {
-    if (made.ck != ck) {
-        made.ck = ck;
-        memset(&made.at, 0, sizeof made.at);
-    }
-    for (int i = 0; i < made.at.n; i++)
-        if (made.at.at[i].name == name)
-            return made.at.at[i].bind;
+    if (!ck->builtins)
+        ck->builtins = ptrmap_new(ck->a);
+    Binding *known = ptrmap_get(ck->builtins, name);
+    if (known)
+        return known;
     const char *dot = strchr(name, '.');
     if (dot)
         return find_member(ck, name, dot);
@@ -291,10 +277,7 @@ void fe_builtins(const char *module, void (*fn)(void *env, const char *name), vo
 const Binding *fe_builtin(Ast *ast, const char *name)
 {
     Ck ck = {.a = ast->arena, .ast = ast, .n_bindings = ast->n_bindings};
-    made.ck = NULL; /* those made so far are another checker's */
-    const Binding *b = find_builtin(&ck, intern(name));
-    made.ck = NULL;
-    return b;
+    return find_builtin(&ck, intern(name));
 }
 
 const char *fe_builtin_doc(const char *name)

@@ -15,6 +15,7 @@
 #ifndef FRONTEND_TYPES_TYPES_H
 #define FRONTEND_TYPES_TYPES_H
 
+#include "base/ptrmap.h"
 #include "frontend/syntax/ast.h"
 
 /* Dimensions of an array, as in the data formats of programs (common/values.h); parts of a type
@@ -107,6 +108,7 @@ typedef struct Ck {
     int horizon;      /* those from here on are not known: they came later; 0: all are */
     Module *module;   /* whose members the declarations at work become */
     const char *path; /* "A.B." for what is declared there; for messages */
+    PtrMap *builtins; /* by name: the bindings of builtins made so far */
     Module *scalars[N_PRIM_TYPES], *intrinsics;
     int in_module;    /* modules around the declarations at work, other than files */
     int applying;     /* applications of parametric modules around, */
