@@ -27,16 +27,18 @@ typedef struct {
 static Sources sources_of(Arena *a, const Kernel *k)
 {
     Sources s = {.hash = 0};
+    Arena *keys = arena_new();
     KKey key[N_KTARGETS];
     for (int t = 0; t < N_KTARGETS; t++) {
         int first = 0;
-        key[t] = kir_key(a, k->on[t]);
+        key[t] = kir_key(keys, k->on[t]);
         s.hash = s.hash * HASH_FACTOR + key[t].hash;
         while (!kkey_same(key[first], key[t]) || ktargets[first].print != ktargets[t].print)
             first++;
         s.same[t] = first;
         s.text[t] = first == t ? text_on(a, k, t) : s.text[first];
     }
+    arena_free(keys);
     return s;
 }
 

@@ -239,9 +239,14 @@ static void fact_le(Ranges *ra, Atom a, Atom b, int64_t slack)
         prover_assume(ra->prover, &p);
 }
 
+static bool is_news(const Ranges *ra, Atom n)
+{
+    return n.var && !varset_has(ra->is_size, n.var);
+}
+
 static void size_fact(Ranges *ra, Atom n)
 {
-    if (!n.var || varset_has(ra->is_size, n.var))
+    if (!is_news(ra, n))
         return;
     varset_add(ra->is_size, n.var);
     vec_push(ra->cx->perm, &ra->sizes, (Size){n.var, ranges_mark(ra)});
@@ -275,7 +280,7 @@ bool ranges_dim_exists(Ranges *ra, Type t, int d)
 void ranges_type(Ranges *ra, Type t)
 {
     for (int d = 0; d < t.rank; d++)
-        if (ranges_dim_exists(ra, t, d))
+        if (is_news(ra, t.dims[d]) && ranges_dim_exists(ra, t, d))
             size_fact(ra, t.dims[d]);
 }
 
