@@ -27,12 +27,12 @@ static void steps_of_body(void *env, Body *b)
     *n = *n > MOST_STEPS ? MOST_STEPS : *n;
 }
 
-const Function *function_new(Ctx *cx, const char *name, Loc loc, const Lambda *lam)
+const Function *function_new(Ctx *cx, const char *name, Loc loc, bool noinline, const Lambda *lam)
 {
     int64_t steps = 0;
     steps_of_body(&steps, lam->body);
     Function *f = NEW(cx->perm, Function);
-    *f = (Function){name, loc, lam, (int)steps};
+    *f = (Function){name, loc, lam, noinline, (int)steps};
     return f;
 }
 

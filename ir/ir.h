@@ -111,6 +111,7 @@ typedef struct {
     const char *name; /* unique in the program: "mul_f3" */
     Loc loc;
     const Lambda *lam;
+    bool noinline; /* it stays wherever it can */
     int steps; /* statements that a call executes, those of loops and of what it calls counted */
 } Function;
 typedef VEC(const Function *) Functions;
@@ -654,7 +655,7 @@ bool exp_traps(const Exp *e);
 
 /* --- function.c --- */
 
-const Function *function_new(Ctx *cx, const char *name, Loc loc, const Lambda *lam);
+const Function *function_new(Ctx *cx, const char *name, Loc loc, bool noinline, const Lambda *lam);
 /* The functions that a program calls, each behind those that it calls itself. */
 Functions prog_functions(Arena *a, const Prog *p);
 

@@ -2,7 +2,8 @@
  * same program, printing it again the same text.
  *
  *   program  = "dialect" ("soac" | "seg") function* entry*
- *   function = "function" NAME "(" param,* ")" "=" body              each behind those it calls
+ *   function = "function" NAME ["noinline"] "(" param,* ")" "=" body
+ *                                                                    each behind those it calls
  *   entry    = "entry" NAME [ "[" VAR,* "]" ] "(" param,* ")"       sizes, parameters
  *              [ "takes" exts ] [ "gives" exts ] "=" body            as the user wrote them
  *   exts     = "(" ([STRING ":"] ["*"] ext),* ")"                    name, unique, type
@@ -573,7 +574,7 @@ static void print_entry(Out *o, const Entry *en)
 
 static void print_function(Out *o, const Function *f)
 {
-    out_printf(o, "\nfunction %s ", f->name);
+    out_printf(o, "\nfunction %s %s", f->name, f->noinline ? "noinline " : "");
     print_params(o, &f->lam->params);
     out_puts(o, " = ");
     print_body(o, f->lam->body);

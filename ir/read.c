@@ -565,12 +565,13 @@ static void read_function(Reader *r)
     const Token *name = read_expect(r, K_NAME, "the function's name");
     if (function_named(r, name->text))
         read_fail(r, name->loc, "there are two functions %s", name->text);
+    bool noinline = read_accept_word(r, "noinline");
     read_expect(r, '(', "'('");
     Vars params = read_params(r, ')', NULL, NULL);
     read_expect(r, '=', "'='");
     const Lambda *lam = lambda_new(r->cx, params, read_body(r));
     read_leave_scope(r, mark);
-    vec_push(r->cx->perm, &r->functions, function_new(r->cx, name->text, name->loc, lam));
+    vec_push(r->cx->perm, &r->functions, function_new(r->cx, name->text, name->loc, noinline, lam));
 }
 
 static Prog *read_prog(Reader *r)

@@ -8,8 +8,9 @@
  * no literals, are arguments, too: each entry has its own.
  *
  * A function always gives its result: none with an assertion that stays, or anything else that may
- * fail, becomes one. Whatever has constants in some place profits from being inlined: so functions
- * that are small are, and pass `functions` inlines again what turned out so. */
+ * fail, becomes one. What is known of arguments is lost for what is called: so pass `functions`
+ * inlines again whatever does not make the program much larger. Attributes of the definition say
+ * otherwise: what is `inline` always is, what is `noinline` is not where it can be a function. */
 #include "frontend/lower/lower_int.h"
 
 #include <string.h>
@@ -82,11 +83,16 @@ static const char *structure(const Fun *fn, Val **args)
     return text;
 }
 
+static bool has(const Fun *fn, const char *attr)
+{
+    return attr_find(&fn->def->attrs, attr) != NULL;
+}
+
 /* What else the code depends on is the same at each application. */
 static bool may_share(const Low *L, const Fun *fn)
 {
-    return !fn->env && !fn->def->bind->tparams.n && !L->unsafe && !L->cx->traces &&
-           !(L->attrs & ATTR_UNROLL);
+    return !has(fn, "inline") && !fn->env && !fn->def->bind->tparams.n && !L->unsafe &&
+           !L->cx->traces && !(L->attrs & ATTR_UNROLL);
 }
 
 static Shared *shared_of(Low *L, const Fun *fn, Val **args)
@@ -100,6 +106,7 @@ static Shared *shared_of(Low *L, const Fun *fn, Val **args)
     if (!s) {
         s = NEW(L->cx->perm, Shared);
         *s = (Shared){.next = first, .structure = text};
+        s->state = has(fn, "noinline") ? SHARED_LARGE : SHARED_OPEN;
         ptrmap_put(L->shared, fn->def, s);
     }
     return s;
@@ -226,7 +233,7 @@ static bool close_function(Low *L, Shared *s, Scope *sc, const Fun *fn)
     bool operator= strchr("+-*/%=!><|&^", name[0]) != NULL;
     name = function_name(L->cx, operator? "op" : name, ++*L->n_functions);
     /* What stands for top-level values is bound in the entry, too. */
-    s->fn = function_new(L->cx, name, fn->def->loc, rename_lambda(L->cx, lam));
+    s->fn = function_new(L->cx, name, fn->def->loc, has(fn, "noinline"), rename_lambda(L->cx, lam));
     return true;
 }
 

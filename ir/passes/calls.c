@@ -1,8 +1,11 @@
 /* Calls of functions: which stay.
  *
  * pass_functions (SOAC dialect) simplifies each function, once, and inlines those that are small by
- * then, or called in one place only, or with nothing but constants; the others stay until kernels
- * are made:
+ * then, or would not make the program much larger, and calls with nothing but constants; the others
+ * stay until kernels are made. To inline spares more than the call: what depends on a part of the
+ * arguments alone moves out of loops and kernels. So what stays is what would take the compiler
+ * long: a function that would come to MANY statements in all places where it is called, directly
+ * and by others, or one that is `noinline`:
  *
  *     function f_f1 (a, b) = { let c = add.i64 a b in c }
  *     .. let x = call f_f1 (p, q)              -->   let x = add.i64 p q
@@ -14,12 +17,14 @@
 #include "ir/ir.h"
 
 enum {
-    SMALL = 30 /* statements, with those inside */
+    SMALL = 30, /* statements, with those inside */
+    MANY = 5000
 };
 
 typedef struct {
     Ctx *cx;
-    PtrMap *uses; /* Function -> in how many places it is called, plus 1 */
+    PtrMap *uses; /* Function -> at how many places it would stand, plus 1; at most MANY */
+    int times;    /* of the code whose calls are counted */
     PtrMap *done; /* Function -> the one in its place */
     bool host;    /* only what stands outside of constructs, and that always */
 } Calls;
@@ -36,11 +41,12 @@ static void count_in(void *env, Body *b)
     }
 }
 
-static bool is_small(const Function *f)
+/* ... if it stands at so many places, instead of one. */
+static bool is_large(const Function *f, int places)
 {
     int n = 0;
     count_in(&n, f->lam->body);
-    return n < SMALL;
+    return n >= SMALL && places > 1 && (int64_t)n * (places - 1) >= MANY;
 }
 
 static bool all_const(const Atoms *as)
@@ -56,8 +62,8 @@ static bool is_inlined(const Calls *C, const Function *old, const Function *fn, 
 {
     if (C->host)
         return true;
-    bool once = (intptr_t)ptrmap_get(C->uses, old) == 2;
-    return once || all_const(args) || is_small(fn);
+    int places = (int)(intptr_t)ptrmap_get(C->uses, old) - 1;
+    return all_const(args) || !(fn->noinline || is_large(fn, places));
 }
 
 static Body *calls_body(void *env, Body *b);
@@ -68,7 +74,8 @@ static const Function *now(const Calls *C, const Function *old)
     const Function *fn = ptrmap_get(C->done, old);
     if (!fn && C->host) {
         Body *b = calls_body((Calls *)(uintptr_t)C, old->lam->body);
-        fn = function_new(C->cx, old->name, old->loc, lambda_new(C->cx, old->lam->params, b));
+        fn =
+            function_new(C->cx, old->name, old->loc, false, lambda_new(C->cx, old->lam->params, b));
         ptrmap_put(C->done, old, fn);
     }
     ASSERT(fn);
@@ -146,8 +153,21 @@ static void uses_in(void *env, Body *b)
         exp_visit(e, &v);
         if (e->kind == E_CALL) {
             intptr_t n = (intptr_t)ptrmap_get(C->uses, e->call.fn);
-            ptrmap_put(C->uses, e->call.fn, (const void *)(n ? n + 1 : 2));
+            n = (n ? n : 1) + C->times;
+            ptrmap_put(C->uses, e->call.fn, (const void *)(n < MANY ? n : MANY));
         }
+    }
+}
+
+/* Of the entries, then of each function, which stands behind those that it calls. */
+static void find_uses(Calls *C, const Prog *p, const Functions *fs)
+{
+    C->times = 1;
+    for (int i = 0; i < p->entries.n; i++)
+        uses_in(C, p->entries.at[i].body);
+    for (int i = fs->n - 1; i >= 0; i--) {
+        C->times = (int)(intptr_t)ptrmap_get(C->uses, fs->at[i]) - 1;
+        uses_in(C, fs->at[i]->lam->body);
     }
 }
 
@@ -168,15 +188,12 @@ Prog *pass_functions(Ctx *cx, const Prog *in)
     if (fs.n == 0)
         return (Prog *)(uintptr_t)in;
     Calls C = {.cx = cx, .uses = ptrmap_new(cx->perm), .done = ptrmap_new(cx->perm)};
-    for (int i = 0; i < fs.n; i++)
-        uses_in(&C, fs.at[i]->lam->body);
-    for (int i = 0; i < in->entries.n; i++)
-        uses_in(&C, in->entries.at[i].body);
+    find_uses(&C, in, &fs);
     for (int i = 0; i < fs.n; i++) {
         const Function *f = fs.at[i];
         Body *b = simplified(cx, f, calls_body(&C, f->lam->body));
         Lambda *lam = lambda_new(cx, f->lam->params, b);
-        ptrmap_put(C.done, f, function_new(cx, f->name, f->loc, lam));
+        ptrmap_put(C.done, f, function_new(cx, f->name, f->loc, f->noinline, lam));
     }
     return calls_prog(&C, in);
 }
