@@ -359,6 +359,7 @@ static int cmd_compile(Options *o)
     Ctx *cx = new_ctx(o);
     Prog *p;
     Plan *plan;
+    o->passes.lean = true;
     int code = load(cx, o, n_passes - 1, &p);
     if (code)
         return code;

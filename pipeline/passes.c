@@ -1,6 +1,7 @@
 #include "pipeline/passes.h"
 
 #include "base/stage.h"
+#include "pipeline/keep.h"
 
 #include "common/spell.h"
 #include "flatten/flatten.h"
@@ -49,19 +50,27 @@ const Pass pipeline[] = {
 };
 const int n_passes = sizeof pipeline / sizeof *pipeline;
 
-Prog *front_end(Ctx *cx, const char *file)
+static Prog *lowered(Ctx *cx, const char *file)
 {
     stage_enter("parse");
     Ast *ast = fe_load(cx->perm, file);
     stage_enter("check");
-    if (!ast || !fe_check(ast) || diag_errors()) {
-        diag_flush();
+    if (!ast || !fe_check(ast) || diag_errors())
         return NULL;
-    }
     stage_enter("lower");
     Prog *p = fe_lower(cx, ast);
-    diag_flush();
     return diag_errors() ? NULL : p;
+}
+
+Prog *front_end(Ctx *cx, const char *file)
+{
+    Ctx own = *cx;
+    own.perm = arena_new();
+    Prog *p = lowered(&own, file);
+    diag_flush();
+    Prog *kept = p ? prog_keep(cx->perm, p) : NULL;
+    arena_free(own.perm);
+    return kept;
 }
 
 const char *unknown_mode(Arena *a, const char *mode)
@@ -114,17 +123,34 @@ static void trace(const Pass *pass, const Prog *before, const Prog *after)
     free(new);
 }
 
+/* What the pass makes, in memory that goes with it, and what it leaves in *mem. */
+static Prog *run_lean(Ctx *cx, const Pass *pass, const Prog *p, Arena **mem)
+{
+    Ctx own = *cx;
+    own.perm = arena_new();
+    Arena *kept = arena_new();
+    Prog *out = prog_keep(kept, pass->run(&own, p));
+    arena_free(own.perm);
+    if (*mem)
+        arena_free(*mem);
+    *mem = kept;
+    return out;
+}
+
 Prog *passes_run(Ctx *cx, Prog *p, int first, int last, const PassOptions *opts)
 {
+    Arena *mem = NULL; /* of p, if that is lean */
+    bool lean = opts->lean && !opts->trace;
     for (int i = first; i <= last; i++) {
         const Pass *pass = &pipeline[i];
         stage_enter(pass->name);
         if (!(p->dialect & pass->needs))
             ice(NO_LOC, "stage %s got a program in the wrong dialect", pass->name);
-        Prog *out = pass->run(cx, p);
+        unsigned dialect = p->dialect;
+        Prog *out = lean ? run_lean(cx, pass, p, &mem) : pass->run(cx, p);
         if (opts->trace)
             trace(pass, p, out);
-        bool ends = i == last || out->dialect != p->dialect;
+        bool ends = i == last || out->dialect != dialect;
         if (opts->verify == VERIFY_EACH || (opts->verify == VERIFY_ENDS && ends)) {
             stage_enter("verify");
             ir_verify(cx, out, pass->name);

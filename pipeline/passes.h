@@ -17,6 +17,7 @@ extern const int n_passes;
 typedef struct {
     VerifyWhen verify; /* ir_verify after every pass, or the last of each dialect */
     bool trace;        /* prints the program after every pass to stderr ("unchanged" if it is) */
+    bool lean; /* gives back the memory of passes; of what flattening did nothing is told then */
 } PassOptions;
 
 /* Parses, checks and lowers a program: the SOAC dialect. NULL after messages (flushed). */
