@@ -36,6 +36,7 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Sums, Modules, Program
         self.functions = []  # at top level, with module types and modules
         self.callables = []  # what may be called: functions, members of modules
         self.in_function = False
+        self.plain = False  # scalars out of scalars alone, and nothing fails: functions that may be called
         self.hidden = False  # the result has a size without a name
         self.fails = self.r.random() < 0.08
         self.helpers = self.r.random() < 0.5
@@ -254,6 +255,8 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Sums, Modules, Program
         """An expression of type t."""
         if d <= 0:
             return self.leaf(t, env)
+        if self.plain:
+            return self.an_if(t, env, d) if self.chance(0.15) else self.scalar_expr(t, env, d)
         if self.chance(0.2):
             return self.control(t, env, d)
         if is_scalar(t):
@@ -391,16 +394,19 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Sums, Modules, Program
         sizes = sorted(type_sizes(t))
         if any(s not in known for s in sizes) or sum(isinstance(f, Def) for f in self.functions) > 4 or self.in_function:
             return None
-        sizes += [s for s in self.r.sample(known, min(len(known), 1)) if s not in sizes]
+        plain = is_scalar(t) and self.chance(0.5)
+        sizes += [s for s in self.r.sample(known, min(len(known), 1)) if s not in sizes and not plain]
         own = {s: self.fresh("d") for s in sizes}
-        ts = [self.of_size(s) for s in sizes] + [self.scalar() for _ in range(self.r.randint(0, 2))]
+        ts = [self.of_size(s) for s in sizes] + [self.scalar() for _ in range(self.r.randint(plain, 2 + plain))]
         ts = [u for u in ts if type_sizes(u) <= set(sizes)]
         params = [("v", self.fresh("p"), self.renamed(u, own), True) for u in ts]
         keep = self.est, self.positive, self.bound, self.locals, self.in_function
         self.est = {**self.est, **{own[s]: self.est[s] for s in sizes}}
         self.positive, self.bound, self.locals, self.in_function = set(), {}, [], True
         inner = [(own[s], "i64") for s in sizes] + [(p[1], p[2]) for p in params]
-        body = self.block(self.renamed(t, own), inner, d - 1, self.r.randint(0, 2))
+        self.plain = plain
+        body = self.expr(t, inner, 4) if plain else self.block(self.renamed(t, own), inner, d - 1, self.r.randint(0, 2))
+        self.plain = False
         self.est, self.positive, self.bound, self.locals, self.in_function = keep
         f = Def(self.fresh("fun"), [own[s] for s in sizes], params, body, show_result=self.chance(0.7))
         self.functions.append(f)

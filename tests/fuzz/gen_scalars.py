@@ -12,9 +12,16 @@ class Scalars:
             forms = [("leaf", 2), ("op", 4), ("index", 3), ("convert", 3), ("reduce", 2)]
         if t == "i64":
             forms += [("size", 1), ("lengths", 1)]
+        if self.plain:
+            forms = [f for f in forms if f[0] in ("leaf", "op", "convert", "compare", "logic")]
+        elif self.work > 1:
+            forms = forms + [("call", 2)]
         form = self.weighted(forms)
         e = getattr(self, "s_" + form)(t, env, d)
         return e if e else self.leaf(t, env)
+
+    def s_call(self, t, env, d):
+        return self.a_call(t, env, d)
 
     def s_leaf(self, t, env, d):
         return self.leaf(t, env)
@@ -51,16 +58,16 @@ class Scalars:
         if op == "**":
             return binop(op, a, lit(t, r.randint(0, 3)))
         if op in ("/", "%", "//", "%%"):
-            b = lit(t, r.choice([1, 2, 3, 7, 10, -1 if t in SIGNED else 5])) if self.chance(0.6) \
+            b = lit(t, r.choice([1, 2, 3, 7, 10, -1 if t in SIGNED else 5])) if self.plain or self.chance(0.6) \
                 else binop("|", self.expr(t, env, d - 1), lit(t, 1))
             return binop(op, a, b)
         b = self.expr(t, env, d - 1)
         return call(f"{t}.{op}", t, a, b) if op in ("min", "max") else binop(op, a, b)
 
     def s_compare(self, t, env, d):
-        if self.chance(0.35 if self.sums else 0.05):
+        if not self.plain and self.chance(0.35 if self.sums else 0.05):
             return self.s_equal(t, env, d)
-        numbers = [t for t in self.abstract if t[1] in self.numeric]
+        numbers = [t for t in self.abstract if t[1] in self.numeric and not self.plain]
         if numbers and self.chance(0.5):
             u = numbers[0]
             return binop(self.r.choice(["<", "<=", "=="]), self.expr(u, env, d - 1), self.expr(u, env, d - 1), "bool")

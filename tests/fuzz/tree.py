@@ -428,11 +428,16 @@ def text(n, ind="  "):
     raise ValueError(op)
 
 
+def stays(d):
+    """Is the function to be called, not inlined? By its name, so that it is the same at each look."""
+    return d.params and not d.entry and sum(map(ord, d.name)) % 2
+
+
 def def_text(d):
     sizes = "".join(f" [{s}]" for s in d.sizes)
     params = "".join(" " + param_text(p) for p in d.params)
     result = f" : {type_text(d.body.ty)}" if d.show_result else ""
-    return f"{'entry' if d.entry else 'def'} {d.shown}{sizes}{params}{result} =\n  {text(d.body)}\n"
+    return f"{'#[noinline] ' if stays(d) else ''}{'entry' if d.entry else 'def'} {d.shown}{sizes}{params}{result} =\n  {text(d.body)}\n"
 
 
 # --- values -------------------------------------------------------------------------------------
