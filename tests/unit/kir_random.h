@@ -18,6 +18,7 @@ typedef struct {
     KBuf *in, *out, *priv, *fixed;
     KBuf *shared[RK_SHARED]; /* the last in global memory, the others in local */
     RkMode mode[RK_SHARED];
+    KFun *function;              /* of two numbers, gives two */
     bool idle[RK_SHARED];        /* its contents are not asked for until it is fresh */
     const KExp *index[RK_NAMES]; /* at least 0, small */
     int n_index;
@@ -94,6 +95,41 @@ static inline void rk_push_data(Rk *r, const KExp *x)
 {
     if (r->n_data < RK_NAMES)
         r->data[r->n_data++] = x;
+}
+
+static inline KFun *rk_function(Rk *r)
+{
+    Arena *a = r->a;
+    KBuild *b = kb_new(a);
+    const KExp *x[2];
+    b->fun->name = "mix_f1";
+    b->fun->is_function = true;
+    for (int i = 0; i < 2; i++) {
+        KVar *v = kb_var_new(b, "arg", ktype(T_I64));
+        vec_push(a, &b->fun->params, (KFormal){.kind = KP_SCALAR, .var = v});
+        x[i] = kx_var(a, v);
+    }
+    KVar *v = kb_var(b, "sum", T_I64, x[0]);
+    const KExp *i = kb_for(b, "turn", kx_int(a, 0), kx_int(a, 3), kx_int(a, 1));
+    kb_set(b, v, kx_prim2(a, OP_ADD, kx_prim2(a, OP_MUL, kx_var(a, v), x[1]), i));
+    kb_if(b, kx_lt(a, kx_var(a, v), x[1]));
+    kb_set(b, v, kx_prim2(a, OP_XOR, kx_var(a, v), x[0]));
+    kb_end(b);
+    kb_end(b);
+    const KExp *gives[] = {kx_var(a, v), kx_prim2(a, OP_SUB, x[1], kx_var(a, v))};
+    kb_stm(b, (KStm){.kind = KST_GIVE, .x = {kx_vector(a, gives, 2)}});
+    return b->fun;
+}
+
+static inline void rk_call(Rk *r)
+{
+    KStm call = {.kind = KST_CALL, .fun = r->function};
+    for (int i = 0; i < 2; i++)
+        vec_push(r->a, &call.args, rk_data(r, 2));
+    call.var = kb_var_new(r->b, "pair", (KType){.elem = T_I64, .lanes = 2});
+    kb_stm(r->b, call);
+    for (int i = 0; i < 2; i++)
+        rk_push_data(r, kx_part(r->a, kx_var(r->a, call.var), i));
 }
 
 /* The number plus a multiple of the group's size. */
@@ -338,6 +374,8 @@ static inline void rk_stm(Rk *r, bool uniform)
             rk_meet(r);
     } else if (kind == 5 && uniform) {
         rk_fresh(r);
+    } else if (kind < 7 && rk(r, 4) == 0) {
+        rk_call(r);
     } else if (kind < 7) {
         rk_push_data(r, kb_let(r->b, "x", rk_data(r, 3)));
     } else if (kind == 7 && r->n_index < RK_NAMES) {
@@ -388,6 +426,7 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
     for (int i = 0; i < 9; i++)
         rk(r, 2);
     r->b->fun->name = "random";
+    r->function = rk_function(r);
     r->b->fun->may_fail = true; /* barriers of the grid can */
     vec_push(a, &r->b->fun->params, (KFormal){.kind = KP_FAILURE});
     rk_scalar(r, "n");
