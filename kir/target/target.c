@@ -14,7 +14,18 @@ const KTarget ktargets[N_KTARGETS] = {
     /* The work-items of a group run one after the other, so that each gets a piece of work of its
      * own, and consecutive elements: inner loops become vectors, of scalars and by the compiler. */
     [KTARGET_CPU] = {.name = "cpu", .what = "OpenCL C for CPUs", .traits = 0, .print = kir_opencl},
+    [KTARGET_NATIVE] = {.name = "native", .what = "C for CPUs", .traits = 0, .print = kir_opencl},
 };
+
+int ktarget_like(int target)
+{
+    const KTarget *t = &ktargets[target];
+    int like = 0;
+    while (ktargets[like].traits != t->traits || ktargets[like].vector_bytes != t->vector_bytes ||
+           ktargets[like].sized != t->sized)
+        like++;
+    return like;
+}
 
 const KTarget *ktarget_named(const char *name)
 {

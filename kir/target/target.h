@@ -9,8 +9,8 @@
 
 #include "kir/kir.h"
 
-/* In the order of RT_GPU, RT_CPU (runtime/core/rt.h). */
-typedef enum { KTARGET_GPU, KTARGET_CPU, N_KTARGETS } KTargetId;
+/* In the order of RT_GPU, RT_CPU .. (runtime/core/rt.h). */
+typedef enum { KTARGET_GPU, KTARGET_CPU, KTARGET_NATIVE, N_KTARGETS } KTargetId;
 
 typedef struct {
     const char *name;                       /* "gpu" */
@@ -23,6 +23,8 @@ typedef struct {
 } KTarget;
 
 extern const KTarget ktargets[N_KTARGETS];
+/* The first target on which kernels are the same: they differ in their words alone. */
+int ktarget_like(int target);
 /* NULL if there is none of that name. */
 const KTarget *ktarget_named(const char *name);
 

@@ -51,7 +51,7 @@ enum {
  * --------------------------------------------------------------------------------------------- */
 
 /* Kinds of devices that kernels are written for: targets. */
-enum { RT_GPU, RT_CPU, RT_N_TARGETS };
+enum { RT_GPU, RT_CPU, RT_NATIVE, RT_N_TARGETS };
 
 /* Are 32 bits enough for all indices (mf_index of prelude.cl) of a kernel in a launch with these
  * arguments, of groups[d] groups of size[d] work-items? */

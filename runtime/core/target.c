@@ -28,6 +28,7 @@ static const rt_target rt_targets[RT_N_TARGETS] = {
                 .stride_group = 64,
                 .stride_groups = 4,
                 .transposes = RT_TILES_OF_ITEMS},
+    [RT_NATIVE] = {.name = "native", .code = RT_NATIVE},
 };
 
 RT_API const rt_target *rt_target_named(const char *name)
@@ -109,17 +110,20 @@ RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel *k)
 RT_API void rt_facts_open(rt_ctx *ctx)
 {
     const rt_dev_info *d = &ctx->device;
-#define RT_FACT_VALUE(id, name, gpu, cpu, unit)                                                    \
+#define RT_FACT_VALUE(id, name, gpu, cpu, native, unit)                                            \
     ctx->facts[RT_##id] =                                                                          \
-        (const int64_t[]){[RT_GPU] = (gpu), [RT_CPU] = (cpu)}[ctx->target->code] * (unit);
-#define RT_SIZE_VALUE(id, name, option, gpu, cpu, unit, ...) RT_FACT_VALUE(id, name, gpu, cpu, unit)
+        (const int64_t[]){                                                                         \
+            [RT_GPU] = (gpu), [RT_CPU] = (cpu), [RT_NATIVE] = (native)}[ctx->target->code] *       \
+        (unit);
+#define RT_SIZE_VALUE(id, name, option, gpu, cpu, native, unit, ...)                               \
+    RT_FACT_VALUE(id, name, gpu, cpu, native, unit)
     RT_FACTS(RT_FACT_VALUE, RT_SIZE_VALUE, RT_FACT_NONE)
 }
 
 RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v)
 {
-#define RT_NO_MOST(id, ...)                                  [RT_##id] = RT_NO_SIZE,
-#define RT_MOST(id, name, option, gpu, cpu, unit, most, ...) [RT_##id] = RT_##most,
+#define RT_NO_MOST(id, ...)                                          [RT_##id] = RT_NO_SIZE,
+#define RT_MOST(id, name, option, gpu, cpu, native, unit, most, ...) [RT_##id] = RT_##most,
     static const rt_size_class most[] = {RT_FACTS(RT_NO_MOST, RT_MOST, RT_FACT_NONE)};
     bool bounded = c != RT_NO_SIZE && most[c] != RT_NO_SIZE;
     return bounded && v > ctx->facts[most[c]] ? ctx->facts[most[c]] : v;
