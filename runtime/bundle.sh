@@ -10,7 +10,7 @@ root=$(dirname "$0")/..
 headers="common/policy.h common/cost.h common/scalars.def common/values.h common/scalar.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h
 runtime/core/rt.h runtime/drivers/dev_driver.h runtime/core/internal.h
 runtime/values/boundary.h"
-drivers="dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c"
+drivers="symbols.c dev_opencl.h dev_opencl_load.c dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c"
 core="basics.c messages.c target.c device.c params.c guards.c refusals.c context.c build.c sized.c room.c limit.c turns.c parts.c
 tell.c launch.c steps.c heap.c mem.c builtin.c profile.c timeline.c tuning.c"
 values="boundary.c elements.c"

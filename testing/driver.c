@@ -5,7 +5,7 @@
  *
  * A fork takes along the thread that calls it and no other. So this is done only where nothing but
  * PoCL is installed, with its device without threads; drivers of GPUs are not touched. */
-#include "command/opencl.h"
+#include "runtime/drivers/dev_opencl.h"
 #include "testing/testing.h"
 
 #include <dirent.h>
@@ -15,13 +15,14 @@
 #include <unistd.h>
 
 /* The only platform, if that is PoCL; else NULL. */
-static cl_platform_id only_pocl(void)
+static rt_cl_platform_id only_pocl(void)
 {
-    cl_platform_id p[2];
-    cl_uint n = 0;
+    rt_cl_platform_id p[2];
+    rt_cl_uint n = 0;
     char name[256] = "";
-    if (!opencl_open() || clGetPlatformIDs(2, p, &n) != CL_SUCCESS || n != 1 ||
-        clGetPlatformInfo(p[0], CL_PLATFORM_NAME, sizeof name, name, NULL) != CL_SUCCESS)
+    if (!rt_cl() || rt_cl()->GetPlatformIDs(2, p, &n) != RT_CL_SUCCESS || n != 1 ||
+        rt_cl()->GetPlatformInfo(p[0], RT_CL_PLATFORM_NAME, sizeof name, name, NULL) !=
+            RT_CL_SUCCESS)
         return NULL;
     return strcmp(name, "Portable Computing Language") == 0 ? p[0] : NULL;
 }
@@ -39,15 +40,16 @@ static bool is_only_pocl(void)
 }
 
 /* What PoCL read for it goes with its last context, so that one stays. */
-static bool build_kernel(cl_platform_id p)
+static bool build_kernel(rt_cl_platform_id p)
 {
     static const char *text = "int f(int x) { return x + 1; }\n";
-    cl_device_id d;
-    cl_uint n = 0;
-    cl_int err = clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 1, &d, &n);
-    cl_context c = err == CL_SUCCESS && n ? clCreateContext(NULL, 1, &d, NULL, NULL, &err) : NULL;
-    cl_program program = c ? clCreateProgramWithSource(c, 1, &text, NULL, &err) : NULL;
-    return program && clBuildProgram(program, 1, &d, "", NULL, NULL) == CL_SUCCESS;
+    rt_cl_device_id d;
+    rt_cl_uint n = 0;
+    rt_cl_int err = rt_cl()->GetDeviceIDs(p, RT_CL_DEVICE_TYPE_ALL, 1, &d, &n);
+    rt_cl_context c =
+        err == RT_CL_SUCCESS && n ? rt_cl()->CreateContext(NULL, 1, &d, NULL, NULL, &err) : NULL;
+    rt_cl_program program = c ? rt_cl()->CreateProgramWithSource(c, 1, &text, NULL, &err) : NULL;
+    return program && rt_cl()->BuildProgram(program, 1, &d, "", NULL, NULL) == RT_CL_SUCCESS;
 }
 
 static int count_threads(void)
@@ -69,7 +71,7 @@ bool driver_start(void)
     if ((asked && strcmp(asked, "basic") != 0) || !threads || !is_only_pocl())
         return false;
     setenv(device, "basic", 1);
-    cl_platform_id p = only_pocl();
+    rt_cl_platform_id p = only_pocl();
     if (p && build_kernel(p) && count_threads() == threads)
         return true;
     if (!asked)

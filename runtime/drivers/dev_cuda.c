@@ -155,13 +155,10 @@ static bool rt_cu_find_functions(rt_cu_functions *f)
     f->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!f->library)
         return false;
-    bool all = true;
-#define RT_CU_FIND(name, symbol, params)                                                           \
-    *(void **)&f->name = dlsym(f->library, symbol);                                                \
-    all = all && f->name;
-    RT_CU_FUNCTIONS(RT_CU_FIND)
-#undef RT_CU_FIND
-    return all;
+#define RT_CU_SYMBOL(name, symbol, params) {symbol, &f->name},
+    const rt_symbol symbols[] = {RT_CU_FUNCTIONS(RT_CU_SYMBOL)};
+#undef RT_CU_SYMBOL
+    return rt_symbols_find(1, &f->library, sizeof symbols / sizeof *symbols, symbols);
 }
 
 /* The number that OpenCL's device has there: both know the same identifier. */

@@ -85,6 +85,16 @@ struct rt_dev {
     const rt_driver *driver;
 };
 
+/* --- symbols.c: functions of libraries that are looked for when a program runs --- */
+
+typedef struct {
+    const char *name;
+    void *to; /* the pointer to the function that becomes it */
+} rt_symbol;
+
+/* Each from the first place that has it, as dlsym means places. False: one of them is nowhere. */
+RT_API bool rt_symbols_find(int n_places, void *const *places, int n, const rt_symbol *symbols);
+
 /* --- dev_opencl.c --- */
 
 RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev **out);

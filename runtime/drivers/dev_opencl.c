@@ -9,9 +9,9 @@
 
 typedef struct {
     rt_dev base;
-    cl_device_id device;
-    cl_context context;
-    cl_command_queue queue;
+    rt_cl_device_id device;
+    rt_cl_context context;
+    rt_cl_command_queue queue;
     int64_t memory;
     bool idle; /* nothing was enqueued since the queue was last waited for */
     int64_t changes;
@@ -20,57 +20,21 @@ typedef struct {
     bool looks; /* fetched words are looked at until they come */
     bool late;  /* some may not be there yet, */
     bool kept;  /* ... and the driver may not have begun with that */
-    cl_mem pinned;
+    rt_cl_mem pinned;
     volatile uint32_t *fetched;
     int64_t last; /* where what was fetched last begins */
 } rt_cl_dev;
 
 /* --- Errors --- */
 
-static const char *rt_cl_name(cl_int err)
+static const char *rt_cl_name(rt_cl_int err)
 {
+#define RT_CL_NAMED(name, code) {code, "CL_" #name},
     static const struct {
-        cl_int code;
+        rt_cl_int code;
         const char *name;
-    } names[] = {
-        {CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND"},
-        {CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE"},
-        {CL_COMPILER_NOT_AVAILABLE, "CL_COMPILER_NOT_AVAILABLE"},
-        {CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
-        {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
-        {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
-        {CL_PROFILING_INFO_NOT_AVAILABLE, "CL_PROFILING_INFO_NOT_AVAILABLE"},
-        {CL_MEM_COPY_OVERLAP, "CL_MEM_COPY_OVERLAP"},
-        {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
-        {CL_MISALIGNED_SUB_BUFFER_OFFSET, "CL_MISALIGNED_SUB_BUFFER_OFFSET"},
-        {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-         "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
-        {CL_INVALID_VALUE, "CL_INVALID_VALUE"},
-        {CL_INVALID_DEVICE, "CL_INVALID_DEVICE"},
-        {CL_INVALID_CONTEXT, "CL_INVALID_CONTEXT"},
-        {CL_INVALID_QUEUE_PROPERTIES, "CL_INVALID_QUEUE_PROPERTIES"},
-        {CL_INVALID_COMMAND_QUEUE, "CL_INVALID_COMMAND_QUEUE"},
-        {CL_INVALID_MEM_OBJECT, "CL_INVALID_MEM_OBJECT"},
-        {CL_INVALID_BINARY, "CL_INVALID_BINARY"},
-        {CL_INVALID_BUILD_OPTIONS, "CL_INVALID_BUILD_OPTIONS"},
-        {CL_INVALID_PROGRAM, "CL_INVALID_PROGRAM"},
-        {CL_INVALID_PROGRAM_EXECUTABLE, "CL_INVALID_PROGRAM_EXECUTABLE"},
-        {CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME"},
-        {CL_INVALID_KERNEL, "CL_INVALID_KERNEL"},
-        {CL_INVALID_ARG_INDEX, "CL_INVALID_ARG_INDEX"},
-        {CL_INVALID_ARG_VALUE, "CL_INVALID_ARG_VALUE"},
-        {CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE"},
-        {CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS"},
-        {CL_INVALID_WORK_DIMENSION, "CL_INVALID_WORK_DIMENSION"},
-        {CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE"},
-        {CL_INVALID_WORK_ITEM_SIZE, "CL_INVALID_WORK_ITEM_SIZE"},
-        {CL_INVALID_GLOBAL_OFFSET, "CL_INVALID_GLOBAL_OFFSET"},
-        {CL_INVALID_EVENT, "CL_INVALID_EVENT"},
-        {CL_INVALID_OPERATION, "CL_INVALID_OPERATION"},
-        {CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE"},
-        {CL_INVALID_GLOBAL_WORK_SIZE, "CL_INVALID_GLOBAL_WORK_SIZE"},
-        {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
-    };
+    } names[] = {RT_CL_ERRORS(RT_CL_NAMED)};
+#undef RT_CL_NAMED
     static char other[32];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].code == err)
@@ -80,12 +44,12 @@ static const char *rt_cl_name(cl_int err)
 }
 
 /* Those of shape and memory mean "not like this" rather than "something is wrong". */
-static rt_dev_error rt_cl_error(cl_int err, const char *call)
+static rt_dev_error rt_cl_error(rt_cl_int err, const char *call)
 {
-    static const cl_int refusals[] = {CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE,
-                                      CL_INVALID_WORK_ITEM_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE,
-                                      CL_OUT_OF_HOST_MEMORY};
-    if (err == CL_SUCCESS)
+    static const rt_cl_int refusals[] = {
+        RT_CL_OUT_OF_RESOURCES, RT_CL_INVALID_WORK_GROUP_SIZE, RT_CL_INVALID_WORK_ITEM_SIZE,
+        RT_CL_MEM_OBJECT_ALLOCATION_FAILURE, RT_CL_OUT_OF_HOST_MEMORY};
+    if (err == RT_CL_SUCCESS)
         return (rt_dev_error){RT_DEV_OK, call, ""};
     rt_dev_error e = {RT_DEV_FAILED, call, rt_cl_name(err)};
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
@@ -95,15 +59,15 @@ static rt_dev_error rt_cl_error(cl_int err, const char *call)
 }
 
 /* The outcome of waiting for all commands. */
-static rt_dev_error rt_cl_waited(rt_cl_dev *d, cl_int err, const char *call)
+static rt_dev_error rt_cl_waited(rt_cl_dev *d, rt_cl_int err, const char *call)
 {
-    d->idle = err == CL_SUCCESS;
+    d->idle = err == RT_CL_SUCCESS;
     d->late = d->late && !d->idle;
     return rt_cl_error(err, call);
 }
 
 /* The outcome of enqueuing a command that changes memory. */
-static rt_dev_error rt_cl_enqueued(rt_cl_dev *d, cl_int err, const char *call)
+static rt_dev_error rt_cl_enqueued(rt_cl_dev *d, rt_cl_int err, const char *call)
 {
     d->idle = false;
     d->changes++;
@@ -115,30 +79,29 @@ static rt_dev_error rt_cl_enqueued(rt_cl_dev *d, cl_int err, const char *call)
 static const rt_driver rt_cl_driver;
 
 /* A context and a queue in it, the caller's or new ones, each with a reference. */
-static cl_int rt_cl_open_queue(rt_cl_dev *d, const rt_dev_info *info, bool profiling,
-                               const char **call)
+static rt_cl_int rt_cl_open_queue(rt_cl_dev *d, const rt_dev_info *info, bool profiling,
+                                  const char **call)
 {
-    cl_int err;
-    cl_command_queue_properties props = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
-    cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)info->platform,
-                                        0};
+    rt_cl_int err;
+    rt_cl_bits props = profiling ? RT_CL_QUEUE_PROFILING_ENABLE : 0;
+    intptr_t platform[] = {RT_CL_CONTEXT_PLATFORM, (intptr_t)info->platform, 0};
     d->queue = info->queue;
     *call = "clGetCommandQueueInfo";
     if (d->queue) {
-        err =
-            clGetCommandQueueInfo(d->queue, CL_QUEUE_CONTEXT, sizeof d->context, &d->context, NULL);
-        if (err == CL_SUCCESS && (err = clRetainCommandQueue(d->queue)) == CL_SUCCESS)
-            err = clRetainContext(d->context);
+        err = rt_cl()->GetCommandQueueInfo(d->queue, RT_CL_QUEUE_CONTEXT, sizeof d->context,
+                                           &d->context, NULL);
+        if (err == RT_CL_SUCCESS && (err = rt_cl()->RetainCommandQueue(d->queue)) == RT_CL_SUCCESS)
+            err = rt_cl()->RetainContext(d->context);
         return err;
     }
     *call = "clCreateContext";
-    d->context = clCreateContext(platform, 1, &d->device, NULL, NULL, &err);
-    if (err != CL_SUCCESS)
+    d->context = rt_cl()->CreateContext(platform, 1, &d->device, NULL, NULL, &err);
+    if (err != RT_CL_SUCCESS)
         return err;
     *call = "clCreateCommandQueue";
-    d->queue = clCreateCommandQueue(d->context, d->device, props, &err);
-    if (err != CL_SUCCESS)
-        clReleaseContext(d->context);
+    d->queue = rt_cl()->CreateCommandQueue(d->context, d->device, props, &err);
+    if (err != RT_CL_SUCCESS)
+        rt_cl()->ReleaseContext(d->context);
     return err;
 }
 
@@ -150,46 +113,49 @@ RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev *
                    .memory = info->memory,
                    .long_header = info->long_header,
                    .looks = !info->rank.cpu && !profiling};
-    cl_int err = rt_cl_open_queue(&d, info, profiling, &call);
-    rt_cl_dev *dev = err == CL_SUCCESS ? malloc(sizeof d) : NULL;
+    rt_cl_int err = rt_cl_open_queue(&d, info, profiling, &call);
+    rt_cl_dev *dev = err == RT_CL_SUCCESS ? malloc(sizeof d) : NULL;
     *out = dev ? &dev->base : NULL;
     if (dev) {
         *dev = d;
-    } else if (err == CL_SUCCESS) {
-        clReleaseCommandQueue(d.queue);
-        clReleaseContext(d.context);
-        err = CL_OUT_OF_HOST_MEMORY;
+    } else if (err == RT_CL_SUCCESS) {
+        rt_cl()->ReleaseCommandQueue(d.queue);
+        rt_cl()->ReleaseContext(d.context);
+        err = RT_CL_OUT_OF_HOST_MEMORY;
     }
     return rt_cl_error(err, call);
 }
 
 RT_API void *rt_cl_of_queue(void *queue, bool *profiling)
 {
-    cl_device_id device = NULL;
-    cl_command_queue_properties props = 0;
-    clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
-    clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof props, &props, NULL);
-    *profiling = props & CL_QUEUE_PROFILING_ENABLE;
-    return props & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE ? NULL : device;
+    rt_cl_device_id device = NULL;
+    rt_cl_bits props = 0;
+    *profiling = false;
+    if (!rt_cl())
+        return NULL;
+    rt_cl()->GetCommandQueueInfo(queue, RT_CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    rt_cl()->GetCommandQueueInfo(queue, RT_CL_QUEUE_PROPERTIES, sizeof props, &props, NULL);
+    *profiling = props & RT_CL_QUEUE_PROFILING_ENABLE;
+    return props & RT_CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE ? NULL : device;
 }
 
 RT_API bool rt_cl_uuid(const rt_dev_info *info, unsigned char uuid[RT_UUID])
 {
-    enum { FACT = 0x106a }; /* CL_DEVICE_UUID_KHR, which older headers do not have */
-    return clGetDeviceInfo(info->device, FACT, RT_UUID, uuid, NULL) == CL_SUCCESS;
+    return rt_cl()->GetDeviceInfo(info->device, RT_CL_DEVICE_UUID_KHR, RT_UUID, uuid, NULL) ==
+           RT_CL_SUCCESS;
 }
 
 static void rt_cl_close(rt_dev *base)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     if (d->pinned) {
-        clEnqueueUnmapMemObject(d->queue, d->pinned, (void *)d->fetched, 0, NULL, NULL);
-        clReleaseMemObject(d->pinned);
+        rt_cl()->EnqueueUnmapMemObject(d->queue, d->pinned, (void *)d->fetched, 0, NULL, NULL);
+        rt_cl()->ReleaseMemObject(d->pinned);
     } else {
         free((void *)d->fetched);
     }
-    clReleaseCommandQueue(d->queue);
-    clReleaseContext(d->context);
+    rt_cl()->ReleaseCommandQueue(d->queue);
+    rt_cl()->ReleaseContext(d->context);
     free(d);
 }
 
@@ -197,8 +163,8 @@ static rt_dev_error rt_cl_finish(rt_dev *base)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     if (d->idle)
-        return rt_cl_error(CL_SUCCESS, "");
-    return rt_cl_waited(d, clFinish(d->queue), "clFinish");
+        return rt_cl_error(RT_CL_SUCCESS, "");
+    return rt_cl_waited(d, rt_cl()->Finish(d->queue), "clFinish");
 }
 
 static int64_t rt_cl_local_given(rt_dev *base)
@@ -232,16 +198,16 @@ static bool rt_cl_log_too_large(const char *log)
 }
 
 /* What the compiler said of a program that it refused for `err`. */
-static rt_dev_error rt_cl_build_error(rt_cl_dev *d, cl_program p, cl_int err, const char *call,
-                                      char **log)
+static rt_dev_error rt_cl_build_error(rt_cl_dev *d, rt_cl_program p, rt_cl_int err,
+                                      const char *call, char **log)
 {
     rt_dev_error e = rt_cl_error(err, call);
     size_t n = 0;
-    clGetProgramBuildInfo(p, d->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
+    rt_cl()->GetProgramBuildInfo(p, d->device, RT_CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
     *log = calloc(n + 1, 1);
     if (*log)
-        clGetProgramBuildInfo(p, d->device, CL_PROGRAM_BUILD_LOG, n, *log, NULL);
-    bool too_large = err == CL_OUT_OF_RESOURCES || (*log && rt_cl_log_too_large(*log));
+        rt_cl()->GetProgramBuildInfo(p, d->device, RT_CL_PROGRAM_BUILD_LOG, n, *log, NULL);
+    bool too_large = err == RT_CL_OUT_OF_RESOURCES || (*log && rt_cl_log_too_large(*log));
     e.status = too_large ? RT_DEV_REFUSED : RT_DEV_FAILED;
     return e;
 }
@@ -249,19 +215,20 @@ static rt_dev_error rt_cl_build_error(rt_cl_dev *d, cl_program p, cl_int err, co
 static rt_dev_error rt_cl_compile(rt_cl_dev *d, int n, const char **texts, const char *options,
                                   rt_dev_program **out, char **log)
 {
-    cl_int err;
+    rt_cl_int err;
     *log = NULL;
     *out = NULL;
-    cl_program p = clCreateProgramWithSource(d->context, (cl_uint)n, texts, NULL, &err);
-    if (err != CL_SUCCESS)
+    rt_cl_program p =
+        rt_cl()->CreateProgramWithSource(d->context, (rt_cl_uint)n, texts, NULL, &err);
+    if (err != RT_CL_SUCCESS)
         return rt_cl_error(err, "clCreateProgramWithSource");
-    err = clBuildProgram(p, 1, &d->device, options, NULL, NULL);
-    if (err == CL_SUCCESS) {
+    err = rt_cl()->BuildProgram(p, 1, &d->device, options, NULL, NULL);
+    if (err == RT_CL_SUCCESS) {
         *out = (rt_dev_program *)p;
         return rt_cl_error(err, "clBuildProgram");
     }
     rt_dev_error e = rt_cl_build_error(d, p, err, "clBuildProgram", log);
-    clReleaseProgram(p);
+    rt_cl()->ReleaseProgram(p);
     return e;
 }
 
@@ -274,7 +241,7 @@ static rt_dev_error rt_cl_compile_declared(rt_cl_dev *d, int n, const char **tex
     size_t size = sizeof read + 1 + strlen(options);
     const char **all = malloc((size_t)(n + 1) * sizeof *all);
     char *more = malloc(size);
-    rt_dev_error e = rt_cl_error(CL_OUT_OF_HOST_MEMORY, "clBuildProgram");
+    rt_dev_error e = rt_cl_error(RT_CL_OUT_OF_HOST_MEMORY, "clBuildProgram");
     *out = NULL;
     *log = NULL;
     if (all && more) {
@@ -308,29 +275,32 @@ static rt_dev_error rt_cl_load(rt_dev *base, const unsigned char *binary, size_t
                                const char *options, rt_dev_program **out)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err, status = CL_SUCCESS;
+    rt_cl_int err, status = RT_CL_SUCCESS;
     *out = NULL;
-    cl_program p = clCreateProgramWithBinary(d->context, 1, &d->device, &n, &binary, &status, &err);
-    if (err == CL_SUCCESS && status == CL_SUCCESS)
-        err = clBuildProgram(p, 1, &d->device, options, NULL, NULL);
-    err = err == CL_SUCCESS ? status : err;
-    if (err == CL_SUCCESS)
+    rt_cl_program p =
+        rt_cl()->CreateProgramWithBinary(d->context, 1, &d->device, &n, &binary, &status, &err);
+    if (err == RT_CL_SUCCESS && status == RT_CL_SUCCESS)
+        err = rt_cl()->BuildProgram(p, 1, &d->device, options, NULL, NULL);
+    err = err == RT_CL_SUCCESS ? status : err;
+    if (err == RT_CL_SUCCESS)
         *out = (rt_dev_program *)p;
     else if (p)
-        clReleaseProgram(p);
+        rt_cl()->ReleaseProgram(p);
     return rt_cl_error(err, "clCreateProgramWithBinary");
 }
 
 static unsigned char *rt_cl_binary(rt_dev *base, rt_dev_program *p, size_t *n)
 {
     (void)base;
-    cl_program program = (cl_program)p;
+    rt_cl_program program = (rt_cl_program)p;
     *n = 0;
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *n, n, NULL) != CL_SUCCESS || !*n)
+    if (rt_cl()->GetProgramInfo(program, RT_CL_PROGRAM_BINARY_SIZES, sizeof *n, n, NULL) !=
+            RT_CL_SUCCESS ||
+        !*n)
         return NULL;
     unsigned char *data = malloc(*n);
-    if (data &&
-        clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) != CL_SUCCESS) {
+    if (data && rt_cl()->GetProgramInfo(program, RT_CL_PROGRAM_BINARIES, sizeof data, &data,
+                                        NULL) != RT_CL_SUCCESS) {
         free(data);
         return NULL;
     }
@@ -340,42 +310,43 @@ static unsigned char *rt_cl_binary(rt_dev *base, rt_dev_program *p, size_t *n)
 static rt_dev_program *rt_cl_program_ref(rt_dev *base, rt_dev_program *p)
 {
     (void)base;
-    return clRetainProgram((cl_program)p) == CL_SUCCESS ? p : NULL;
+    return rt_cl()->RetainProgram((rt_cl_program)p) == RT_CL_SUCCESS ? p : NULL;
 }
 
 static void rt_cl_program_unref(rt_dev *base, rt_dev_program *p)
 {
     (void)base;
-    clReleaseProgram((cl_program)p);
+    rt_cl()->ReleaseProgram((rt_cl_program)p);
 }
 
 static rt_dev_error rt_cl_kernel_new(rt_dev *base, rt_dev_program *p, const char *name,
                                      rt_dev_kernel **out, char **log)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err;
-    cl_kernel k = clCreateKernel((cl_program)p, name, &err);
+    rt_cl_int err;
+    rt_cl_kernel k = rt_cl()->CreateKernel((rt_cl_program)p, name, &err);
     *log = NULL;
-    *out = err == CL_SUCCESS ? (rt_dev_kernel *)k : NULL;
-    return err == CL_SUCCESS ? rt_cl_error(err, "clCreateKernel")
-                             : rt_cl_build_error(d, (cl_program)p, err, "clCreateKernel", log);
+    *out = err == RT_CL_SUCCESS ? (rt_dev_kernel *)k : NULL;
+    return err == RT_CL_SUCCESS
+               ? rt_cl_error(err, "clCreateKernel")
+               : rt_cl_build_error(d, (rt_cl_program)p, err, "clCreateKernel", log);
 }
 
 static void rt_cl_kernel_free(rt_dev *base, rt_dev_kernel *k)
 {
     (void)base;
-    clReleaseKernel((cl_kernel)k);
+    rt_cl()->ReleaseKernel((rt_cl_kernel)k);
 }
 
 static void rt_cl_kernel_needs(rt_dev *base, rt_dev_kernel *k, int64_t *max_group, int64_t *local)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
     size_t group = 0;
-    cl_ulong bytes = 0;
-    clGetKernelWorkGroupInfo((cl_kernel)k, d->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof group,
-                             &group, NULL);
-    clGetKernelWorkGroupInfo((cl_kernel)k, d->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
-                             &bytes, NULL);
+    rt_cl_ulong bytes = 0;
+    rt_cl()->GetKernelWorkGroupInfo((rt_cl_kernel)k, d->device, RT_CL_KERNEL_WORK_GROUP_SIZE,
+                                    sizeof group, &group, NULL);
+    rt_cl()->GetKernelWorkGroupInfo((rt_cl_kernel)k, d->device, RT_CL_KERNEL_LOCAL_MEM_SIZE,
+                                    sizeof bytes, &bytes, NULL);
     *max_group = (int64_t)group;
     *local = (int64_t)bytes;
 }
@@ -386,13 +357,14 @@ static rt_dev_error rt_cl_arg(rt_dev *base, rt_dev_kernel *k, int index, size_t 
                               const void *value)
 {
     (void)base;
-    return rt_cl_error(clSetKernelArg((cl_kernel)k, (cl_uint)index, size, value), "clSetKernelArg");
+    return rt_cl_error(rt_cl()->SetKernelArg((rt_cl_kernel)k, (rt_cl_uint)index, size, value),
+                       "clSetKernelArg");
 }
 
 static rt_dev_error rt_cl_arg_buffer(rt_dev *base, rt_dev_kernel *k, int index, rt_dev_buffer *b)
 {
     (void)base;
-    cl_mem m = (cl_mem)b;
+    rt_cl_mem m = (rt_cl_mem)b;
     return rt_cl_arg(base, k, index, sizeof m, &m);
 }
 
@@ -400,8 +372,9 @@ static rt_dev_error rt_cl_launch(rt_dev *base, rt_dev_kernel *k, int n_dims, con
                                  const size_t *local, rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err = clEnqueueNDRangeKernel(d->queue, (cl_kernel)k, (cl_uint)n_dims, NULL, global,
-                                        local, 0, NULL, (cl_event *)event);
+    rt_cl_int err =
+        rt_cl()->EnqueueNDRangeKernel(d->queue, (rt_cl_kernel)k, (rt_cl_uint)n_dims, NULL, global,
+                                      local, 0, NULL, (rt_cl_event *)event);
     return rt_cl_enqueued(d, err, "clEnqueueNDRangeKernel");
 }
 
@@ -410,12 +383,12 @@ static rt_dev_error rt_cl_launch(rt_dev *base, rt_dev_kernel *k, int n_dims, con
 static rt_dev_error rt_cl_alloc(rt_dev *base, int64_t bytes, int64_t in_use, rt_dev_buffer **out)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    rt_cl_int err = RT_CL_MEM_OBJECT_ALLOCATION_FAILURE;
     *out = NULL;
     /* Some drivers promise memory that they do not have, and fail when it is used. */
     if (d->memory <= 0 || in_use + bytes <= d->memory)
-        *out = (rt_dev_buffer *)clCreateBuffer(d->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL,
-                                               &err);
+        *out = (rt_dev_buffer *)rt_cl()->CreateBuffer(d->context, RT_CL_MEM_READ_WRITE,
+                                                      (size_t)bytes, NULL, &err);
     return rt_cl_error(err, "clCreateBuffer");
 }
 
@@ -424,24 +397,24 @@ static rt_dev_error rt_cl_adopt(rt_dev *base, const void *handle, rt_dev_buffer 
                                 int64_t *bytes)
 {
     (void)base;
-    cl_mem m = (cl_mem)(uintptr_t)handle;
+    rt_cl_mem m = (rt_cl_mem)(uintptr_t)handle;
     size_t size = 0;
     void *host = NULL;
-    cl_mem_flags flags = 0;
+    rt_cl_bits flags = 0;
     *out = NULL;
-    cl_int err = clGetMemObjectInfo(m, CL_MEM_SIZE, sizeof size, &size, NULL);
-    if (err != CL_SUCCESS)
+    rt_cl_int err = rt_cl()->GetMemObjectInfo(m, RT_CL_MEM_SIZE, sizeof size, &size, NULL);
+    if (err != RT_CL_SUCCESS)
         return rt_cl_error(err, "clGetMemObjectInfo");
-    clGetMemObjectInfo(m, CL_MEM_FLAGS, sizeof flags, &flags, NULL);
-    clGetMemObjectInfo(m, CL_MEM_HOST_PTR, sizeof host, &host, NULL);
-    bool elsewhere = (flags & CL_MEM_USE_HOST_PTR) && (uintptr_t)host % RT_BLOCK_ALIGN != 0;
-    if (elsewhere || (flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)))
+    rt_cl()->GetMemObjectInfo(m, RT_CL_MEM_FLAGS, sizeof flags, &flags, NULL);
+    rt_cl()->GetMemObjectInfo(m, RT_CL_MEM_HOST_PTR, sizeof host, &host, NULL);
+    bool elsewhere = (flags & RT_CL_MEM_USE_HOST_PTR) && (uintptr_t)host % RT_BLOCK_ALIGN != 0;
+    if (elsewhere || (flags & (RT_CL_MEM_READ_ONLY | RT_CL_MEM_WRITE_ONLY)))
         return (rt_dev_error){RT_DEV_REFUSED, "clGetMemObjectInfo",
                               elsewhere
                                   ? "memory of the host that does not begin at a multiple of 128"
                                   : "it is not CL_MEM_READ_WRITE"};
-    err = clRetainMemObject(m);
-    *out = err == CL_SUCCESS ? (rt_dev_buffer *)m : NULL;
+    err = rt_cl()->RetainMemObject(m);
+    *out = err == RT_CL_SUCCESS ? (rt_dev_buffer *)m : NULL;
     *bytes = (int64_t)size;
     return rt_cl_error(err, "clRetainMemObject");
 }
@@ -455,17 +428,17 @@ static void *rt_cl_handle(rt_dev *base, rt_dev_buffer *b)
 static void rt_cl_free(rt_dev *base, rt_dev_buffer *b)
 {
     (void)base;
-    clReleaseMemObject((cl_mem)b);
+    rt_cl()->ReleaseMemObject((rt_cl_mem)b);
 }
 
 static rt_dev_error rt_cl_part(rt_dev *base, rt_dev_buffer *whole, int64_t off, int64_t bytes,
                                rt_dev_buffer **out)
 {
     (void)base;
-    cl_int err;
-    cl_buffer_region part = {(size_t)off, (size_t)bytes};
-    *out = (rt_dev_buffer *)clCreateSubBuffer((cl_mem)whole, CL_MEM_READ_WRITE,
-                                              CL_BUFFER_CREATE_TYPE_REGION, &part, &err);
+    rt_cl_int err;
+    rt_cl_buffer_region part = {(size_t)off, (size_t)bytes};
+    *out = (rt_dev_buffer *)rt_cl()->CreateSubBuffer((rt_cl_mem)whole, RT_CL_MEM_READ_WRITE,
+                                                     RT_CL_BUFFER_CREATE_TYPE_REGION, &part, &err);
     return rt_cl_error(err, "clCreateSubBuffer");
 }
 
@@ -473,8 +446,8 @@ static rt_dev_error rt_cl_write(rt_dev *base, rt_dev_buffer *dst, int64_t off, i
                                 const void *src, rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_TRUE, (size_t)off, (size_t)bytes,
-                                      src, 0, NULL, (cl_event *)event);
+    rt_cl_int err = rt_cl()->EnqueueWriteBuffer(d->queue, (rt_cl_mem)dst, true, (size_t)off,
+                                                (size_t)bytes, src, 0, NULL, (rt_cl_event *)event);
     return rt_cl_enqueued(d, err, "clEnqueueWriteBuffer");
 }
 
@@ -482,8 +455,8 @@ static rt_dev_error rt_cl_write_later(rt_dev *base, rt_dev_buffer *dst, int64_t 
                                       const void *src)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_FALSE, (size_t)off, (size_t)bytes,
-                                      src, 0, NULL, NULL);
+    rt_cl_int err = rt_cl()->EnqueueWriteBuffer(d->queue, (rt_cl_mem)dst, false, (size_t)off,
+                                                (size_t)bytes, src, 0, NULL, NULL);
     return rt_cl_enqueued(d, err, "clEnqueueWriteBuffer");
 }
 
@@ -491,8 +464,8 @@ static rt_dev_error rt_cl_read(rt_dev *base, rt_dev_buffer *src, int64_t off, in
                                void *dst, rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, CL_TRUE, (size_t)off, (size_t)bytes,
-                                     dst, 0, NULL, (cl_event *)event);
+    rt_cl_int err = rt_cl()->EnqueueReadBuffer(d->queue, (rt_cl_mem)src, true, (size_t)off,
+                                               (size_t)bytes, dst, 0, NULL, (rt_cl_event *)event);
     return rt_cl_waited(d, err, "clEnqueueReadBuffer");
 }
 
@@ -500,16 +473,18 @@ static rt_dev_error rt_cl_read(rt_dev *base, rt_dev_buffer *src, int64_t off, in
  * there is none of that, any, and nobody looks. */
 static void rt_fetch_open(rt_cl_dev *d)
 {
-    cl_int err = CL_INVALID_VALUE;
+    rt_cl_int err = RT_CL_INVALID_VALUE;
     if (d->looks)
-        d->pinned = clCreateBuffer(d->context, CL_MEM_ALLOC_HOST_PTR, RT_DEV_FETCH, NULL, &err);
-    if (err == CL_SUCCESS)
-        d->fetched = clEnqueueMapBuffer(d->queue, d->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                        RT_DEV_FETCH, 0, NULL, NULL, &err);
-    if (err == CL_SUCCESS)
+        d->pinned =
+            rt_cl()->CreateBuffer(d->context, RT_CL_MEM_ALLOC_HOST_PTR, RT_DEV_FETCH, NULL, &err);
+    if (err == RT_CL_SUCCESS)
+        d->fetched =
+            rt_cl()->EnqueueMapBuffer(d->queue, d->pinned, true, RT_CL_MAP_READ | RT_CL_MAP_WRITE,
+                                      0, RT_DEV_FETCH, 0, NULL, NULL, &err);
+    if (err == RT_CL_SUCCESS)
         return;
     if (d->pinned)
-        clReleaseMemObject(d->pinned);
+        rt_cl()->ReleaseMemObject(d->pinned);
     d->pinned = NULL;
     d->looks = false;
     d->fetched = malloc(RT_DEV_FETCH);
@@ -529,13 +504,14 @@ static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, i
     if (!d->fetched)
         rt_fetch_open(d);
     if (!d->fetched)
-        return rt_cl_error(CL_OUT_OF_HOST_MEMORY, "malloc");
+        return rt_cl_error(RT_CL_OUT_OF_HOST_MEMORY, "malloc");
     if (!d->looks)
         return rt_cl_read(base, src, off, bytes, (char *)d->fetched + to, event);
     for (int64_t i = to / RT_WORD; i < (to + bytes) / RT_WORD; i++)
         d->fetched[i] = RT_NOT_YET;
-    cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, CL_FALSE, (size_t)off, (size_t)bytes,
-                                     (char *)d->fetched + to, 0, NULL, (cl_event *)event);
+    rt_cl_int err =
+        rt_cl()->EnqueueReadBuffer(d->queue, (rt_cl_mem)src, false, (size_t)off, (size_t)bytes,
+                                   (char *)d->fetched + to, 0, NULL, (rt_cl_event *)event);
     d->idle = false;
     d->late = d->kept = true;
     d->last = to;
@@ -549,14 +525,14 @@ static rt_dev_error rt_cl_fetched(rt_dev *base, int64_t from, int64_t bytes, voi
     rt_cl_dev *d = (rt_cl_dev *)base;
     int looks = 0;
     if (d->late && d->kept)
-        clFlush(d->queue);
+        rt_cl()->Flush(d->queue);
     d->kept = false;
     for (int64_t i = from / RT_WORD; i < (from + bytes + RT_WORD - 1) / RT_WORD; i++) {
         while (d->late && d->fetched[i] == RT_NOT_YET && looks < RT_MOST_LOOKS)
             looks++;
         if (looks < RT_MOST_LOOKS)
             continue;
-        rt_dev_error e = rt_cl_waited(d, clFinish(d->queue), "clFinish");
+        rt_dev_error e = rt_cl_waited(d, rt_cl()->Finish(d->queue), "clFinish");
         if (e.status != RT_DEV_OK)
             return e;
         break;
@@ -564,7 +540,7 @@ static rt_dev_error rt_cl_fetched(rt_dev *base, int64_t from, int64_t bytes, voi
     __sync_synchronize();
     d->idle = d->idle || from >= d->last; /* commands run one after the other */
     memcpy(dst, (const char *)d->fetched + from, (size_t)bytes);
-    return rt_cl_error(CL_SUCCESS, "");
+    return rt_cl_error(RT_CL_SUCCESS, "");
 }
 
 static rt_dev_error rt_cl_copy(rt_dev *base, rt_dev_buffer *dst, int64_t dst_off,
@@ -572,8 +548,9 @@ static rt_dev_error rt_cl_copy(rt_dev *base, rt_dev_buffer *dst, int64_t dst_off
                                rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err = clEnqueueCopyBuffer(d->queue, (cl_mem)src, (cl_mem)dst, (size_t)src_off,
-                                     (size_t)dst_off, (size_t)bytes, 0, NULL, (cl_event *)event);
+    rt_cl_int err =
+        rt_cl()->EnqueueCopyBuffer(d->queue, (rt_cl_mem)src, (rt_cl_mem)dst, (size_t)src_off,
+                                   (size_t)dst_off, (size_t)bytes, 0, NULL, (rt_cl_event *)event);
     return rt_cl_enqueued(d, err, "clEnqueueCopyBuffer");
 }
 
@@ -581,8 +558,9 @@ static rt_dev_error rt_cl_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, in
                                const void *value, rt_dev_event **event)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    cl_int err = clEnqueueFillBuffer(d->queue, (cl_mem)dst, value, (size_t)size, (size_t)off,
-                                     (size_t)size, 0, NULL, (cl_event *)event);
+    rt_cl_int err =
+        rt_cl()->EnqueueFillBuffer(d->queue, (rt_cl_mem)dst, value, (size_t)size, (size_t)off,
+                                   (size_t)size, 0, NULL, (rt_cl_event *)event);
     return rt_cl_enqueued(d, err, "clEnqueueFillBuffer");
 }
 
@@ -591,15 +569,16 @@ static rt_dev_error rt_cl_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, in
 static int64_t rt_cl_event_span(rt_dev *base, rt_dev_event *e, int64_t *begin)
 {
     (void)base;
-    cl_event event = (cl_event)e;
-    cl_ulong start = 0, end = 0;
-    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
-    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-    clReleaseEvent(event);
+    rt_cl_event event = (rt_cl_event)e;
+    rt_cl_ulong start = 0, end = 0;
+    rt_cl()->GetEventProfilingInfo(event, RT_CL_PROFILING_COMMAND_START, sizeof start, &start,
+                                   NULL);
+    rt_cl()->GetEventProfilingInfo(event, RT_CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    rt_cl()->ReleaseEvent(event);
     *begin = (int64_t)start;
     return end > start ? (int64_t)(end - start) : 0;
 }
 
-#define RT_CL_ROW(result, name, params, ...) .name = rt_cl_##name,
-static const rt_driver rt_cl_driver = {RT_DRIVER_CALLS(RT_CL_ROW)};
-#undef RT_CL_ROW
+#define RT_CL_CALL(result, name, params, ...) .name = rt_cl_##name,
+static const rt_driver rt_cl_driver = {RT_DRIVER_CALLS(RT_CL_CALL)};
+#undef RT_CL_CALL

@@ -9,45 +9,46 @@ enum { RT_MAX_PLATFORMS = 32, RT_MAX_DEVICES = 64 /* of a platform */ };
 
 /* A number of the device, of the type that OpenCL gives this fact; `other` if it does not say. */
 #define RT_CL_NUMBER(type, fact, other)                                                            \
-    static int64_t rt_cl_##fact(cl_device_id d)                                                    \
+    static int64_t rt_cl_##fact(rt_cl_device_id d)                                                 \
     {                                                                                              \
         type v = 0;                                                                                \
-        if (clGetDeviceInfo(d, CL_DEVICE_##fact, sizeof v, &v, NULL) != CL_SUCCESS)                \
+        if (rt_cl()->GetDeviceInfo(d, RT_CL_DEVICE_##fact, sizeof v, &v, NULL) != RT_CL_SUCCESS)   \
             v = (other);                                                                           \
         return (int64_t)v;                                                                         \
     }
-RT_CL_NUMBER(cl_device_type, TYPE, 0)
-RT_CL_NUMBER(cl_uint, VENDOR_ID, 0)
-RT_CL_NUMBER(cl_uint, MAX_COMPUTE_UNITS, 1)
-RT_CL_NUMBER(cl_uint, MAX_CLOCK_FREQUENCY, 1)
+RT_CL_NUMBER(rt_cl_bits, TYPE, 0)
+RT_CL_NUMBER(rt_cl_uint, VENDOR_ID, 0)
+RT_CL_NUMBER(rt_cl_uint, MAX_COMPUTE_UNITS, 1)
+RT_CL_NUMBER(rt_cl_uint, MAX_CLOCK_FREQUENCY, 1)
 RT_CL_NUMBER(size_t, MAX_WORK_GROUP_SIZE, 1)
-RT_CL_NUMBER(cl_ulong, GLOBAL_MEM_SIZE, 0)
-RT_CL_NUMBER(cl_ulong, LOCAL_MEM_SIZE, 0)
-RT_CL_NUMBER(cl_device_fp_config, DOUBLE_FP_CONFIG, 0)
+RT_CL_NUMBER(rt_cl_ulong, GLOBAL_MEM_SIZE, 0)
+RT_CL_NUMBER(rt_cl_ulong, LOCAL_MEM_SIZE, 0)
+RT_CL_NUMBER(rt_cl_bits, DOUBLE_FP_CONFIG, 0)
 
 /* What OpenCL leaves open: NVIDIA's groups never stop for others once they run, and on a CPU each
  * has a thread of the system. */
-static bool rt_cl_tells(cl_device_id d, rt_rank rank)
+static bool rt_cl_tells(rt_cl_device_id d, rt_rank rank)
 {
     enum { NVIDIA = 0x10de };
     char extensions[8192] = "";
-    clGetDeviceInfo(d, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
+    rt_cl()->GetDeviceInfo(d, RT_CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
     bool goes_on = rank.cpu || rt_cl_VENDOR_ID(d) == NVIDIA;
     return goes_on && strstr(extensions, "cl_khr_int64_base_atomics");
 }
 
-static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
+static void rt_cl_describe(rt_dev_info *i, rt_cl_platform_id p, rt_cl_device_id d)
 {
     memset(i, 0, sizeof *i);
     i->platform = p;
     i->device = d;
-    clGetPlatformInfo(p, CL_PLATFORM_NAME, sizeof i->platform_name, i->platform_name, NULL);
-    clGetDeviceInfo(d, CL_DEVICE_NAME, sizeof i->name, i->name, NULL);
-    clGetDeviceInfo(d, CL_DEVICE_VERSION, sizeof i->version, i->version, NULL);
-    clGetDeviceInfo(d, CL_DRIVER_VERSION, sizeof i->driver, i->driver, NULL);
+    rt_cl()->GetPlatformInfo(p, RT_CL_PLATFORM_NAME, sizeof i->platform_name, i->platform_name,
+                             NULL);
+    rt_cl()->GetDeviceInfo(d, RT_CL_DEVICE_NAME, sizeof i->name, i->name, NULL);
+    rt_cl()->GetDeviceInfo(d, RT_CL_DEVICE_VERSION, sizeof i->version, i->version, NULL);
+    rt_cl()->GetDeviceInfo(d, RT_CL_DRIVER_VERSION, sizeof i->driver, i->driver, NULL);
     i->units = rt_cl_MAX_COMPUTE_UNITS(d);
-    i->rank = (rt_rank){.gpu = (rt_cl_TYPE(d) & CL_DEVICE_TYPE_GPU) != 0,
-                        .cpu = (rt_cl_TYPE(d) & CL_DEVICE_TYPE_CPU) != 0,
+    i->rank = (rt_rank){.gpu = (rt_cl_TYPE(d) & RT_CL_DEVICE_TYPE_GPU) != 0,
+                        .cpu = (rt_cl_TYPE(d) & RT_CL_DEVICE_TYPE_CPU) != 0,
                         .units = (unsigned)i->units,
                         .mhz = (unsigned)rt_cl_MAX_CLOCK_FREQUENCY(d)};
     i->max_group = rt_cl_MAX_WORK_GROUP_SIZE(d);
@@ -71,28 +72,29 @@ static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
 }
 
 /* Adds a platform's devices to *all. */
-static void rt_cl_add_devices(rt_dev_info **all, int *n, cl_platform_id p)
+static void rt_cl_add_devices(rt_dev_info **all, int *n, rt_cl_platform_id p)
 {
-    cl_device_id devices[RT_MAX_DEVICES];
-    cl_uint found = 0;
-    if (clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, RT_MAX_DEVICES, devices, &found) != CL_SUCCESS)
+    rt_cl_device_id devices[RT_MAX_DEVICES];
+    rt_cl_uint found = 0;
+    if (rt_cl()->GetDeviceIDs(p, RT_CL_DEVICE_TYPE_ALL, RT_MAX_DEVICES, devices, &found) !=
+        RT_CL_SUCCESS)
         return;
     found = found < RT_MAX_DEVICES ? found : RT_MAX_DEVICES;
     rt_dev_info *more = realloc(*all, ((size_t)*n + found + 1) * sizeof *more);
-    for (cl_uint d = 0; more && d < found; d++)
+    for (rt_cl_uint d = 0; more && d < found; d++)
         rt_cl_describe(&more[(*n)++], p, devices[d]);
     *all = more ? more : *all;
 }
 
 RT_API rt_dev_info *rt_dev_find(int *n)
 {
-    cl_platform_id platforms[RT_MAX_PLATFORMS];
-    cl_uint found = 0;
+    rt_cl_platform_id platforms[RT_MAX_PLATFORMS];
+    rt_cl_uint found = 0;
     rt_dev_info *all = NULL;
     *n = 0;
-    if (clGetPlatformIDs(RT_MAX_PLATFORMS, platforms, &found) != CL_SUCCESS)
+    if (!rt_cl() || rt_cl()->GetPlatformIDs(RT_MAX_PLATFORMS, platforms, &found) != RT_CL_SUCCESS)
         return NULL;
-    for (cl_uint p = 0; p < found && p < RT_MAX_PLATFORMS; p++)
+    for (rt_cl_uint p = 0; p < found && p < RT_MAX_PLATFORMS; p++)
         rt_cl_add_devices(&all, n, platforms[p]);
     return all;
 }

@@ -54,7 +54,7 @@ with_runtime() {
     sh runtime/bundle.sh > "$build/$1.c" && cat "tests/runtime/$1.c" >> "$build/$1.c"
 }
 
-# Only runtime/dev_opencl*.c and the API of libraries know OpenCL, and no text of a kernel is looked at.
+# Only runtime/dev_opencl*.c and the API of libraries know OpenCL, nothing of ours wants its header, and no text of a kernel is looked at.
 apart() {
     if found=$(grep -nE "$2" $(ls runtime/*/*.[ch] | grep -v "$3")); then
         fail "$1: $found"
@@ -62,7 +62,8 @@ apart() {
         passed=$((passed + 1))
     fi
 }
-apart "OpenCL outside dev_opencl*.c and what libraries show of it" '\bcl_[a-z]|\bcl[A-Z][A-Za-z]*\(|\bCL_[A-Z]|CL/cl\.h' 'dev_opencl\|library'
+apart "OpenCL outside dev_opencl*.c and what libraries show of it" '\b(rt_)?cl_([a-z]*_id|context|command_queue|program|kernel|mem|event)\b|\brt_cl\(|\b(RT_)?CL_[A-Z]|CL/' 'dev_opencl\|library'
+apart "OpenCL's own header" '#include.*CL/' 'library_api'
 apart "text of a kernel searched" 'str(str|chr|n?cmp)\(.*(source|rt_text_of)' 'nothing'
 
 warn="-Wall -Wextra -Wshadow"
@@ -74,14 +75,35 @@ with_runtime test_device
 with_runtime demo_program
 with_runtime test_launches
 compiles "fake driver" $CC $warn -std=c11 -O1 -shared -fPIC -o "$build/fake_opencl.so" tests/runtime/fake_opencl.c
-compiles "launches" $CC $warn -O1 -g -o "$build/test_launches" "$build/test_launches.c" "$build/fake_opencl.so" -lm
-compiles "device" $CC $warn -O1 -g -o "$build/test_device" "$build/test_device.c" -lOpenCL -lm
+compiles "launches" $CC $warn -O1 -g -o "$build/test_launches" "$build/test_launches.c" "$build/fake_opencl.so" -lm -ldl -lpthread
+compiles "device" $CC $warn -O1 -g -o "$build/test_device" "$build/test_device.c" -lm -ldl -lpthread
 for cc in gcc clang; do
     if command -v $cc > /dev/null; then
         compiles "demo by $cc" $cc -std=c11 $warn -Wvla -Wformat=2 -O2 -o "$build/demo" \
-            "$build/demo_program.c" -lOpenCL -lm
+            "$build/demo_program.c" -lm -ldl -lpthread
     fi
 done
+
+# OpenCL's interface is what its header says; and nothing is built by that: all headers but it are enough.
+skipped=0
+lacks() { # what, N tests
+    skipped=$((skipped + $2))
+    echo "skipped for want of $1: $2"
+}
+if echo '#include <CL/cl_ext.h>' | $CC -E - > /dev/null 2>&1; then
+    compiles "OpenCL's header" $CC $warn -std=c11 -I. -fsyntax-only tests/runtime/test_opencl_h.c
+else
+    lacks "CL/cl.h (opencl-headers)" 1
+fi
+mkdir -p "$build/include"
+ln -sfn /usr/include/* "$build/include"
+rm -f "$build/include/CL"
+bare="-nostdinc -isystem $($CC -print-file-name=include)"
+for folder in "$build"/include/*-linux-gnu "$build/include"; do bare="$bare -isystem $folder"; done
+if echo '#include <CL/cl.h>' | $CC $bare -E - > /dev/null 2>&1; then fail "a folder without OpenCL's header"; fi
+compiles "the compiler without headers" $CC $warn -std=c11 -D_GNU_SOURCE -I. $bare -fsyntax-only testing/driver.c autotune/devices.c \
+    runtime/drivers/dev_opencl_find.c runtime/drivers/dev_opencl_load.c runtime/drivers/symbols.c
+compiles "demo without headers" $CC $warn -std=c11 $bare -fsyntax-only "$build/demo_program.c"
 
 export ASAN_OPTIONS=allocator_may_return_null=1
 summed values "$build/test_values" 3
@@ -302,8 +324,19 @@ unset LD_LIBRARY_PATH
 unset MINIFUT_DRIVER
 
 export OCL_ICD_VENDORS="$tmp/folder"
-expect "no OpenCL" 1 "$five" '' 'no OpenCL device found: install a driver'
+expect "no driver" 1 "$five" '' 'no OpenCL device found: install a driver'
 unset OCL_ICD_VENDORS
+# Another library in OpenCL's place: one that is not there, one that is something else, one that is.
+export MINIFUT_OPENCL="$tmp/none.so"
+expect "no OpenCL" 1 "$five" '' 'no OpenCL device found: install a driver'
+expect "no OpenCL, devices" 1 '' '' 'no OpenCL device found' --list-devices
+MINIFUT_OPENCL=libm.so.6
+expect "no library of OpenCL" 1 "$five" '' 'no OpenCL device found: install a driver'
+MINIFUT_OPENCL="$build/fake_opencl.so"
+expect "another OpenCL" 0 '' '#0: Fake (GPU, Fake)' '' --list-devices
+MINIFUT_OPENCL=
+expect "OpenCL, untold" 0 "$five" "$five_out" ''
+unset MINIFUT_OPENCL
 
 # Binary in, binary out, and back.
 printf '[1,2,3] 5' | "$build/demo" -b > "$tmp/out.bin"
@@ -318,13 +351,12 @@ got=$( (head -c 27 "$tmp/out.bin"; echo ' 2') | "$build/demo" | head -1)
 
 # The server, by the Python packages.
 PYTHON=${PYTHON:-python3}
-skipped=
 if "$PYTHON" -c 'import futhark_server, futhark_data' 2> /dev/null; then
     summed server "$PYTHON" tests/runtime/test_server.py "$build/demo" "$tmp"
 else
-    echo "skipped for want of futhark_server (PyPI): 1"
-    skipped=', 1 skipped'
+    lacks "futhark_server (PyPI)" 1
 fi
 
+[ "$skipped" -eq 0 ] && skipped= || skipped=", $skipped skipped"
 echo "$passed passed, $failed failed$skipped"
 [ "$failed" -eq 0 ]
