@@ -15,7 +15,7 @@ import checks  # noqa: E402
 
 MINIFUT = str(Path(sys.argv[1]).resolve())
 WORK = Path(sys.argv[2]).resolve() / "library"
-LIBS = ["-lOpenCL", "-lm", "-ldl", "-lpthread"]
+LIBS = ["-lm", "-ldl", "-lpthread"]
 # PoCL and LLVM keep what they have until the end, and their compiler takes the signals' stack of a thread away.
 ASAN = {"ASAN_OPTIONS": "use_sigaltstack=0:fast_unwind_on_malloc=0:allocator_may_return_null=1",
         "LSAN_OPTIONS": f"suppressions={HERE}/leaks.txt:print_suppressions=0"}
@@ -126,11 +126,32 @@ def check_c():
     check(used == {"block": ["block"]}, f"the program's own tuning parameter: {used}")
     if build(["cc", *flags, *sanitize, "-o", "names", HERE / "names.c", "names.c", *LIBS], "names.c"):
         client(["./names"], "names.c", env=ASAN)
-    if build(["cc", *flags, *sanitize, "-o", "interop", HERE / "interop.c", "types.c", *LIBS], "interop.c"):
-        client(["./interop"], "interop.c", env=ASAN)
+    if run(["cc", "-E", "-include", "CL/cl.h", "-x", "c", "/dev/null"])[0]:
+        checks.skip("CL/cl.h (opencl-headers)", 2)
+    else:
+        build(["cc", *flags, "-D_GNU_SOURCE", "-include", "CL/cl.h", "-fsyntax-only", "types.c"], "types.c behind OpenCL's header")
+        if build(["cc", *flags, *sanitize, "-o", "interop", HERE / "interop.c", "types.c", "-lOpenCL", *LIBS], "interop.c"):
+            client(["./interop"], "interop.c", env=ASAN)
     if checks.need("c++") and build(["cc", "-c", "-O1", "-o", "types.o", "types.c"], "types.c") and \
             build(["c++", *flags, "-o", "client++", HERE / "client.cc", "types.o", *LIBS], "client.cc"):
         client(["./client++"], "client.cc")
+
+
+def check_without_opencl():
+    """With all headers but OpenCL's, and none of its libraries."""
+    headers = WORK / "include"
+    headers.mkdir(exist_ok=True)
+    for path in Path("/usr/include").iterdir():
+        if path.name != "CL" and not (headers / path.name).exists():
+            (headers / path.name).symlink_to(path)
+    folders = [*headers.glob("*-linux-gnu"), headers]
+    own = run(["cc", "-print-file-name=include"])[1].strip()
+    flags = ["-O1", "-Wall", "-Wextra", "-pedantic-errors", "-nostdinc"]
+    flags += [x for f in (own, *folders) for x in ("-isystem", f)]
+    for cc in (["cc", "-std=c99"], ["cc", "-std=c11"], ["c++", "-x", "c++"]):
+        if checks.need(cc[0]) and build([*cc, *flags, "-I", WORK, "-c", "-o", "bare.o", HERE / "bare.c"], f"bare.c by {cc}"):
+            build(["cc", "-std=gnu11", *flags[:3], *flags[4:], "-o", "bare", "bare.o", "types.c", *LIBS], "types.c without headers")
+            client(["./bare"], f"bare.c by {cc}", env={"MINIFUT_OPENCL": str(WORK / "none")})
 
 
 def check_calls():
@@ -203,6 +224,7 @@ def main():
         old.unlink()
     check_command()
     check_c()
+    check_without_opencl()
     check_calls()
     check_python()
     check_names()
