@@ -18,7 +18,7 @@ def build(minifut, binary):
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([minifut, "compile", "--library", "-o", f"{folder}/matmul", HERE.parent / "examples/matmul.sf"],
                        check=True)
-        subprocess.run(["cc", "-O2", "-I", folder, "-o", binary, HERE / "library_calls.c", f"{folder}/matmul.c", "-lOpenCL",
+        subprocess.run(["cc", "-O2", "-I", folder, "-o", binary, HERE / "library_calls.c", f"{folder}/matmul.c",
                         "-lm", "-ldl", "-lpthread"], check=True)
 
 

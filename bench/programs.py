@@ -27,7 +27,7 @@ def build_c(c):
     if not binary.exists() or binary.stat().st_mtime < c.stat().st_mtime:
         flags = os.environ.get("CFLAGS", "").split()
         cc = os.environ.get("CC", "cc")
-        code, _, message = shell([cc, "-std=gnu11", "-O1", "-s", *flags, "-o", binary, c, "-lOpenCL", "-lm", "-ldl"])
+        code, _, message = shell([cc, "-std=gnu11", "-O1", "-s", *flags, "-o", binary, c, "-lm", "-ldl", "-lpthread"])
         if code:
             raise RuntimeError(message)
     return binary

@@ -29,7 +29,7 @@ import attack_lsp  # noqa: E402
 import attack_server  # noqa: E402
 
 FLAGS = "-g -O1 -w -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
-LIBS = ["-lOpenCL", "-lm", "-ldl", "-lpthread"]
+LIBS = ["-lm", "-ldl", "-lpthread"]
 
 
 class Tools:

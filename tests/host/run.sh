@@ -37,7 +37,7 @@ for f in "$@"; do
         bad "$name: $(head -1 "$tmp/err")"
         continue
     fi
-    if ! $cc -std=c11 -O1 -Wall -Wextra -Werror -o "$tmp/p" "$tmp/p.c" $runtime -lm -ldl -lpthread -lOpenCL 2> "$tmp/err"; then
+    if ! $cc -std=c11 -O1 -Wall -Wextra -Werror -o "$tmp/p" "$tmp/p.c" $runtime -lm -ldl -lpthread 2> "$tmp/err"; then
         bad "$name: cc: $(grep -m1 error "$tmp/err")"
         continue
     fi
