@@ -84,7 +84,7 @@ prerequisites:
 # --- what people type -------------------------------------------------------------------------------
 
 demo:
-	@tools/prerequisites.sh run
+	@tools/prerequisites.sh build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@tools/demo.sh
 

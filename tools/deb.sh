@@ -73,7 +73,7 @@ libraries() {
 }
 
 # The rest of Depends is what `minifut compile` needs to build a program: not any c-compiler, as clang-15 alone, which PoCL depends
-# on, is no `cc`. Without a device there is still the C code.
+# on, is no `cc`. Programs look for OpenCL's loader where they run.
 control() {
     cat <<END
 Package: minifut
@@ -81,8 +81,8 @@ Version: $version
 Architecture: $arch
 Maintainer: $maintainer
 Installed-Size: $(du -k -s --apparent-size "$root/usr" | cut -f1)
-Depends: $(libraries), gcc | clang, libc6-dev | libc-dev, ocl-icd-opencl-dev | opencl-dev, opencl-c-headers | opencl-headers
-Recommends: pocl-opencl-icd | opencl-icd
+Depends: $(libraries), gcc | clang, libc6-dev | libc-dev
+Recommends: ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd
 Section: devel
 Priority: optional
 Description: compiler for functional array programs, to OpenCL

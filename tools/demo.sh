@@ -1,6 +1,6 @@
 #!/bin/sh
 # make demo: what several versions of one program are for. Compiles examples/matmul.sf, says what its versions are, takes the time
-# of each on matrices of different shapes, lets `minifut tune` choose among them on this machine's OpenCL device, and runs it.
+# of each on matrices of different shapes, lets `minifut tune` choose among them on this machine's device, and runs it.
 #   usage: tools/demo.sh [FOLDER]             (default: demo; MINIFUT: the compiler; RUNS: how often each is run, default 15)
 #          tools/demo.sh --versions PROGRAM   options that make a compiled program take one version, a line for each
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a target needs and the machine lacks, with apt-get as root or through sudo; where that
 # cannot be, says what to install.
-#   usage: prerequisites.sh build|deb|run|test|numpy
+#   usage: prerequisites.sh build|deb|test|numpy
 # What a target can do without is wished for: one of these that is not to be had stops nothing.
 set -u
 need=${1:-build}
@@ -35,8 +35,6 @@ look() {
     want make has make
     want flex has flex
     want bison has bison
-    want opencl-headers has_header CL/cl.h
-    want ocl-icd-opencl-dev has_loader
     want libcjson-dev has_header cjson/cJSON.h
     want libmd-dev has_header md5.h
     case $need in
@@ -44,11 +42,7 @@ look() {
         want dpkg-dev has dpkg-shlibdeps
         want lowdown has lowdown
         ;;
-    run)
-        want pocl-opencl-icd has_platform
-        ;;
     test)
-        want pocl-opencl-icd has_platform
         want python3 has python3
         want python3-venv python3 -c 'import ensurepip, venv'
         wish clang has clang
@@ -59,8 +53,11 @@ look() {
         wish g++ has c++
         wish groff-base has groff
         wish lowdown has lowdown
+        wish ocl-icd-opencl-dev has_loader
         wish oclgrind has oclgrind
+        wish opencl-headers has_header CL/cl.h
         wish pkg-config has pkg-config
+        wish pocl-opencl-icd has_platform
         wish python3-dev has_python_headers
         wish vim has_syntax
         wish zsh has zsh
