@@ -26,7 +26,7 @@ static void print_device(const rt_dev_info *d, bool taken)
 static int print_devices(void)
 {
     int n, best = 0;
-    rt_dev_info *all = rt_dev_find(&n);
+    rt_dev_info *all = rt_dev_find(true, &n);
     for (int i = 1; i < n; i++)
         if (rt_rank_better(all[i].rank, all[best].rank))
             best = i;

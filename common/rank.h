@@ -7,15 +7,25 @@
 
 typedef struct {
     bool gpu, cpu;       /* neither: an accelerator */
+    bool native;         /* the processor without OpenCL, which is a CPU, too */
     unsigned units, mhz; /* compute units, clock (0: not known) */
 } rt_rank;
+
+/* Does it come before CPUs by OpenCL? */
+enum { RT_NATIVE_FIRST = 0 };
+
+static inline int rt_rank_class(rt_rank r)
+{
+    int native = RT_NATIVE_FIRST ? 2 : 0;
+    return r.gpu ? 4 : !r.cpu ? 3 : r.native ? native : 1;
+}
 
 /* Is a better than b? GPUs come before accelerators, these before CPUs; among equals the one with
  * more units times clock. Of two that are equal in that too, the first in OpenCL's order is taken.
  */
 static inline bool rt_rank_better(rt_rank a, rt_rank b)
 {
-    int ka = a.gpu ? 2 : a.cpu ? 0 : 1, kb = b.gpu ? 2 : b.cpu ? 0 : 1;
+    int ka = rt_rank_class(a), kb = rt_rank_class(b);
     double sa = (double)a.units * (a.mhz ? a.mhz : 1), sb = (double)b.units * (b.mhz ? b.mhz : 1);
     return ka != kb ? ka > kb : sa > sb;
 }

@@ -374,7 +374,11 @@ RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k)
 static int rt_build_function(rt_ctx *ctx, rt_kernel *k)
 {
     rt_dev_function *f = k->def->function[ctx->target->code];
-    return rt_dev_check(ctx, rt_dev_kernel_of(ctx->dev, f, &k->kernel), k->def->name);
+    if (rt_dev_check(ctx, rt_dev_kernel_of(ctx->dev, f, &k->kernel), k->def->name))
+        return RT_ERR;
+    rt_kernel_facts(ctx, k);
+    rt_debug(ctx, "Kernel %s (%s) is a function of the program", k->def->name, k->def->prov);
+    return RT_OK;
 }
 
 /* From the cache, or from source, and then the cache keeps it. */
@@ -415,11 +419,13 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
 {
     if (k->kernel)
         return RT_OK;
+    if (!rt_text_of(ctx, k))
+        return rt_build_function(ctx, k);
     if (!k->build_error) {
         double start = rt_seconds();
         bool cached = false, mine = rt_turn_give(ctx);
         ctx->limit.held++;
-        int rc = rt_text_of(ctx, k) ? rt_build_any(ctx, k, &cached) : rt_build_function(ctx, k);
+        int rc = rt_build_any(ctx, k, &cached);
         ctx->build_seconds += rt_seconds() - start;
         rt_timeline_host(ctx, RT_TRACK_BUILD, k->def->name, k->def->prov, start);
         ctx->limit.held--;
@@ -455,6 +461,10 @@ RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
         const rt_kernel_def *k = &prog->kernels[i];
         const char *gpu = k->source[RT_GPU], *cpu = k->source[RT_CPU];
         bool differ = gpu != cpu;
+        if (!gpu || !cpu) {
+            fprintf(f, "/* Kernel %s is a function of the program. */\n", k->name);
+            continue;
+        }
         fprintf(f, "/* Kernel %s */\n%s", k->name, differ ? "#ifdef MF_CPU\n" : "");
         rt_dump_text(prog, f, cpu);
         if (!differ)

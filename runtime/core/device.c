@@ -4,10 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-RT_API bool rt_device_list(FILE *f)
+/* Are its kernels functions for `native`? */
+static bool rt_has_functions(const rt_program *prog)
+{
+    for (int i = 0; i < prog->n_kernels; i++)
+        if (!prog->kernels[i].function[RT_NATIVE])
+            return false;
+    return true;
+}
+
+RT_API bool rt_device_list(const rt_program *prog, FILE *f)
 {
     int n;
-    rt_dev_info *all = rt_dev_find(&n);
+    rt_dev_info *all = rt_dev_find(rt_has_functions(prog), &n);
     for (int i = 0; i < n; i++)
         fprintf(f, "#%d: %s (%s, %s)\n", i, all[i].name, rt_rank_kind(all[i].rank),
                 all[i].platform_name);
@@ -71,7 +80,7 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
 {
     int n;
     const rt_config *cfg = &ctx->config;
-    rt_dev_info *all = rt_dev_find(&n);
+    rt_dev_info *all = rt_dev_find(rt_has_functions(ctx->prog), &n);
     if (n == 0) {
         free(all);
         *error = rt_format("no OpenCL device found: install a driver (for CPUs: PoCL, in Debian "
@@ -95,6 +104,8 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
     }
     ctx->device = all[i];
     ctx->device.queue = cfg->queue;
+    if (all[i].rank.native && cfg->threads > 0)
+        ctx->device.units = cfg->threads < RT_DEV_MOST_THREADS ? cfg->threads : RT_DEV_MOST_THREADS;
     ctx->target = rt_target_of(&all[i]);
     /* "0", "1": whether groups may wait for others, on whatever device */
     const char *wait = getenv("MINIFUT_GROUPS_WAIT");

@@ -365,8 +365,6 @@ RT_API uint64_t rt_hash(uint64_t h, const char *s);
 /* A clock. */
 RT_API double rt_seconds(void);
 
-/* --- messages.c --- */
-
 /* A line to the log under -L, or to standard error under -D. */
 RT_API void rt_log(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -393,8 +391,8 @@ RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v);
 /* Fills in the device, its target and its facts. False and *error (to free()) if there is no such
  * one. */
 RT_API bool rt_device_open(rt_ctx *ctx, char **error);
-/* Prints all devices, in the order of -d #k. False if there is none. */
-RT_API bool rt_device_list(FILE *f);
+/* Prints all devices that the program can run on, in the order of -d #k. False if there is none. */
+RT_API bool rt_device_list(const rt_program *prog, FILE *f);
 
 /* --- params.c --- */
 
@@ -618,6 +616,11 @@ RT_API void rt_timeline_device(rt_ctx *ctx, rt_track track, const char *name, co
 RT_API void rt_timeline_print(const rt_ctx *ctx, FILE *f);
 RT_API void rt_timeline_clear(rt_ctx *ctx);
 RT_API void rt_timeline_free(rt_ctx *ctx);
+
+/* --- builtin_native.c --- */
+
+/* Loops in C. */
+RT_API const rt_builtins *rt_builtins_by_functions(void);
 
 /* --- builtin.c --- */
 

@@ -150,7 +150,7 @@ static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, rt_dev_error *err)
 RT_API int rt_adopt(rt_ctx *ctx, rt_mem **out, const void *handle, int64_t bytes)
 {
     rt_dev_buffer *buf;
-    int64_t size;
+    int64_t size = bytes;
     rt_dev_error err = rt_dev_adopt(ctx->dev, handle, &buf, &size);
     if (!buf)
         return rt_error_set(ctx, "a buffer cannot be used (%s: %s)", err.call, err.name);

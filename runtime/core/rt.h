@@ -226,6 +226,7 @@ typedef struct {
     bool quiet;                /* no warnings */
     rt_telling tell;           /* of building kernels */
     void *queue;               /* the driver's: use it, and its device; NULL: one of our own */
+    int threads;               /* of `native`; 0: as many as may run, or MINIFUT_THREADS */
 } rt_config;
 
 /* Opens the device. NULL on failure, the message in error (to free()). */

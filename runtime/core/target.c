@@ -28,7 +28,11 @@ static const rt_target rt_targets[RT_N_TARGETS] = {
                 .stride_group = 64,
                 .stride_groups = 4,
                 .transposes = RT_TILES_OF_ITEMS},
-    [RT_NATIVE] = {.name = "native", .code = RT_NATIVE},
+    [RT_NATIVE] = {.name = "native",
+                   .code = RT_NATIVE,
+                   .options = "",
+                   .most_optimised = SIZE_MAX,
+                   .builds_aside = true},
 };
 
 RT_API const rt_target *rt_target_named(const char *name)
@@ -43,7 +47,9 @@ RT_API const rt_target *rt_target_of(const rt_dev_info *d)
 {
     const char *user = getenv("MINIFUT_CODE"); /* for testing that code here */
     const rt_target *named = user ? rt_target_named(user) : NULL;
-    return named ? named : &rt_targets[d->rank.cpu ? RT_CPU : RT_GPU];
+    if (d->rank.native)
+        return &rt_targets[RT_NATIVE];
+    return named && named->code != RT_NATIVE ? named : &rt_targets[d->rank.cpu ? RT_CPU : RT_GPU];
 }
 
 /* --- Texts --- */

@@ -9,6 +9,8 @@
 RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out)
 {
     enum { UNTOLD = 0 };
+    if (info->rank.native)
+        return rt_nat_open(info, profiling, out);
     const char *user = getenv("MINIFUT_DRIVER");
     bool asked = user && strcmp(user, "cuda") == 0 && !info->queue;
     if (asked || (UNTOLD && !user && !info->queue && strstr(info->platform_name, "NVIDIA"))) {
@@ -28,6 +30,11 @@ RT_API rt_dev_error rt_dev_kernel_of(rt_dev *d, rt_dev_function *f, rt_dev_kerne
 {
     static const rt_dev_error none = {RT_DEV_FAILED, "a kernel as function", "texts are built"};
     return d->driver->kernel_of ? d->driver->kernel_of(d, f, out) : none;
+}
+
+RT_API bool rt_dev_stop(rt_dev *d, bool stop)
+{
+    return d->driver->stop && d->driver->stop(d, stop);
 }
 
 #define RT_DEV_CALL(result, name, params, ...)                                                     \

@@ -1,6 +1,6 @@
 /* What the runtime asks of a driver, all of it. dev_opencl.c and dev_opencl_find.c answer for
- * OpenCL; the rest of the runtime holds policy (what is kept, when to try again, what to say) and
- * knows no driver.
+ * OpenCL, dev_native.c for functions of the program; the rest of the runtime holds policy (what is
+ * kept, when to try again, what to say) and knows no driver.
  *
  * A device is opened with one in-order queue. Nothing waits for it but rt_dev_finish, rt_dev_write,
  * rt_dev_read and rt_dev_fetched. Handles are released by whoever got them, before the device is
@@ -62,10 +62,13 @@ typedef struct {
  * there). */
 enum { RT_DEV_MOST_ITEMS = INT32_MAX, RT_DEV_FILL_END = INT32_MAX };
 
+/* Threads of `native`, at most. */
+enum { RT_DEV_MOST_THREADS = 1024 };
+
 /* --- Devices --- */
 
-/* All devices in the driver's order, to free(). */
-RT_API rt_dev_info *rt_dev_find(int *n);
+/* All devices, to free(): OpenCL's in its order, then `native`, if there are functions for it. */
+RT_API rt_dev_info *rt_dev_find(bool native, int *n);
 RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out);
 /* The handle of the device of a queue, and whether the queue takes times; NULL: it is no queue that
  * can be used. */
@@ -75,6 +78,9 @@ RT_API void *rt_dev_queue(rt_dev *d);
 RT_API void rt_dev_close(rt_dev *d);
 /* Waits for all commands. */
 RT_API rt_dev_error rt_dev_finish(rt_dev *d);
+/* What runs ends early, and launches do nothing, until that is taken back: in a handler of signals,
+ * too. False: the driver cannot do that. */
+RT_API bool rt_dev_stop(rt_dev *d, bool stop);
 /* Bytes of local memory that arguments of a kernel may have in all, if more than the device tells;
  * else 0. */
 RT_API int64_t rt_dev_local_given(rt_dev *d);

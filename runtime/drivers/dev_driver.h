@@ -77,7 +77,9 @@ typedef struct {
 #define RT_DRIVER_FIELD(result, name, params, ...) result(*name) params;
     RT_DRIVER_CALLS(RT_DRIVER_FIELD)
 #undef RT_DRIVER_FIELD
-    rt_dev_error (*kernel_of)(rt_dev *d, rt_dev_function *f, rt_dev_kernel **out); /* NULL: none */
+    /* NULL: there is no such. */
+    rt_dev_error (*kernel_of)(rt_dev *d, rt_dev_function *f, rt_dev_kernel **out);
+    bool (*stop)(rt_dev *d, bool stop);
 } rt_driver;
 
 /* What each driver's device begins with. */
@@ -103,6 +105,20 @@ RT_API void *rt_cl_of_queue(void *queue, bool *profiling);
  * say. */
 enum { RT_UUID = 16 };
 RT_API bool rt_cl_uuid(const rt_dev_info *info, unsigned char uuid[RT_UUID]);
+
+/* --- dev_opencl_find.c --- */
+
+/* OpenCL's devices in its order, to free(). */
+RT_API rt_dev_info *rt_cl_find(int *n);
+
+/* --- dev_find.c --- */
+
+/* How many threads the system lets this process run at once. */
+RT_API int rt_nat_cpus(void);
+
+/* --- dev_native.c --- */
+
+RT_API rt_dev_error rt_nat_open(const rt_dev_info *info, bool profiling, rt_dev **out);
 
 /* --- dev_cuda.c --- */
 

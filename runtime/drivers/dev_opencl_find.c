@@ -1,5 +1,5 @@
 /* The devices that OpenCL offers. Also part of the compiler, for `minifut devices`. */
-#include "runtime/drivers/dev.h"
+#include "runtime/drivers/dev_driver.h"
 #include "runtime/drivers/dev_opencl.h"
 
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static void rt_cl_add_devices(rt_dev_info **all, int *n, rt_cl_platform_id p)
     *all = more ? more : *all;
 }
 
-RT_API rt_dev_info *rt_dev_find(int *n)
+RT_API rt_dev_info *rt_cl_find(int *n)
 {
     rt_cl_platform_id platforms[RT_MAX_PLATFORMS];
     rt_cl_uint found = 0;

@@ -454,9 +454,9 @@ static void rt_print_params(const rt_program *prog)
         printf("%s (%s)\n", prog->params[i].name, prog->params[i].cls);
 }
 
-static int rt_list_devices(const char *program)
+static int rt_list_devices(const rt_program *prog, const char *program)
 {
-    if (rt_device_list(stdout))
+    if (rt_device_list(prog, stdout))
         return 0;
     fprintf(stderr, "%s: no OpenCL device found\n", program);
     return 1;
@@ -525,7 +525,7 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
     else if (o.help)
         (void)printf("Usage: %s [OPTION]...\n%s", program, rt_help);
     else if (o.list_devices)
-        rc = rt_list_devices(program);
+        rc = rt_list_devices(prog, program);
     else if (o.print_params)
         rt_print_params(prog);
     else if ((rc = rt_check_outputs(&o, program)) != 0)

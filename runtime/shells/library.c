@@ -84,8 +84,7 @@ void futhark_context_config_set_platform(struct futhark_context_config *cfg, con
 
 void futhark_context_config_list_devices(struct futhark_context_config *cfg)
 {
-    (void)cfg;
-    if (!rt_device_list(stdout))
+    if (!rt_device_list(cfg->prog, stdout))
         puts("no OpenCL device found");
 }
 

@@ -49,9 +49,12 @@ compiles() {
     fi
 }
 
-# with_runtime FILE: a program behind the runtime's text.
+# with_runtime FILE MORE...: a program behind the runtime's text, and behind more files.
 with_runtime() {
-    sh runtime/bundle.sh > "$build/$1.c" && cat "tests/runtime/$1.c" >> "$build/$1.c"
+    program=$1
+    shift
+    sh runtime/bundle.sh > "$build/$program.c"
+    for more in "$@" "$program"; do cat "tests/runtime/$more.c" >> "$build/$program.c"; done
 }
 
 # Only runtime/dev_opencl*.c and the API of libraries know OpenCL, nothing of ours wants its header, and no text of a kernel is looked at.
@@ -71,12 +74,16 @@ own="$warn -std=c11 -D_GNU_SOURCE -I. -g -O1 -fsanitize=address,undefined -fno-s
 compiles "values" $CC $own -o "$build/test_values" tests/runtime/test_values.c common/values.c \
     common/values_read.c -lm
 compiles "scalar" $CC $own -o "$build/test_scalar" tests/runtime/test_scalar.c -lm
-with_runtime test_device
+with_runtime test_device check_builtins
+with_runtime test_native check_builtins
 with_runtime demo_program
 with_runtime test_launches
 compiles "fake driver" $CC $warn -std=c11 -O1 -shared -fPIC -o "$build/fake_opencl.so" tests/runtime/fake_opencl.c
 compiles "launches" $CC $warn -O1 -g -o "$build/test_launches" "$build/test_launches.c" "$build/fake_opencl.so" -lm -ldl -lpthread
 compiles "device" $CC $warn -O1 -g -o "$build/test_device" "$build/test_device.c" -lm -ldl -lpthread
+compiles "native" $CC $warn -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -o "$build/test_native" \
+    "$build/test_native.c" -lm -ldl -lpthread
+compiles "native, threads" $CC $warn -O1 -g -fsanitize=thread -o "$build/test_threads" "$build/test_native.c" -lm -ldl -lpthread
 for cc in gcc clang; do
     if command -v $cc > /dev/null; then
         compiles "demo by $cc" $cc -std=c11 $warn -Wvla -Wformat=2 -O2 -o "$build/demo" \
@@ -110,6 +117,8 @@ summed values "$build/test_values" 3
 summed scalar "$build/test_scalar"
 summed device "$build/test_device" "$build/cache/device"
 summed launches "$build/test_launches"
+summed native "$build/test_native"
+for n in 1 2 7; do MINIFUT_THREADS=$n summed "native, $n threads" "$build/test_threads" pool; done
 
 # steps ENTRY ARRAYS CALLS: the calls of the driver that one step more of a generated program's loop makes.
 steps() {
