@@ -7,8 +7,8 @@
 
 typedef struct {
     bool gpu, cpu;       /* neither: an accelerator */
-    bool native;         /* the processor without OpenCL, which is a CPU, too */
     unsigned units, mhz; /* compute units, clock (0: not known) */
+    bool native;         /* a CPU without OpenCL */
 } rt_rank;
 
 /* Does it come before CPUs by OpenCL? */

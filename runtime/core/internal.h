@@ -167,8 +167,10 @@ typedef struct {
         built;       /* of the present call: when it began, what had then been spent in building */
     double looked;   /* its age when the device was last waited for */
     double building; /* when a launch began that builds its kernel; 0: it does not */
-    volatile int held; /* the program must not be ended now: it builds a kernel, or writes */
-    int batch, left;   /* launches from then to the next time; of them, those to come */
+    bool stops;      /* the driver can end launches */
+    volatile bool stopped; /* ... and did */
+    volatile int held;     /* the program must not be ended now: it builds a kernel, or writes */
+    int batch, left;       /* launches from then to the next time; of them, those to come */
 } rt_limit;
 
 /* Who runs on the device: turns.c. */

@@ -4,8 +4,9 @@
  * Launches only queue up, so the clock says little: where a limit is set, the device is waited for
  * after a batch of them. Batches grow as long as one takes a small part of the limit: waiting costs
  * little of a call that is within its limit, and one that is not is left soon after. A launch that
- * is on its way cannot be stopped: if it goes on for as long as it takes to start the program
- * again, the program ends, having said so as a failure of the call.
+ * is on its way ends early where the driver can do that (rt_dev_stop). Else, and if it goes on all
+ * the same for as long as it takes to start the program again, the program ends, having said so as
+ * a failure of the call.
  *
  * Some drivers build a kernel when it is first launched. Where a limit is set, that launch as a
  * whole counts as building, like all builds, which would else be taken for a slow program. */
@@ -38,8 +39,11 @@ static void rt_limit_woken(int sig)
     rt_ctx *ctx = rt_watched;
     if (!ctx)
         return;
-    double gone = rt_call_gone(ctx), left = ctx->limit.seconds + RT_LEAVE_SECONDS - gone;
-    if (ctx->limit.held || ctx->limit.building > 0 || left > 0) {
+    rt_limit *l = &ctx->limit;
+    double gone = rt_call_gone(ctx), left = l->seconds + RT_LEAVE_SECONDS - gone;
+    if (l->stops && !l->held && gone >= l->seconds)
+        l->stopped = rt_dev_stop(ctx->dev, true);
+    if (l->held || l->building > 0 || left > 0) {
         rt_limit_wake_after(left > RT_LOOK_SECONDS ? left : RT_LOOK_SECONDS);
         return;
     }
@@ -49,7 +53,7 @@ static void rt_limit_woken(int sig)
         "stopped: %" PRId64
         "\n%%%%%% FAILURE\nstopped after %.3g s in a launch that went on: the time limit is %.3g s,"
         " the program ends\n%%%%%% OK\n",
-        (int64_t)(gone * 1e6), gone, ctx->limit.seconds);
+        (int64_t)(gone * 1e6), gone, l->seconds);
     fflush(stdout);
     _exit(1);
 }
@@ -62,7 +66,7 @@ static void rt_limit_watch(rt_ctx *ctx)
     act.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &act, NULL);
     rt_watched = ctx;
-    rt_limit_wake_after(ctx->limit.seconds + RT_LEAVE_SECONDS);
+    rt_limit_wake_after(ctx->limit.seconds + (ctx->limit.stops ? 0 : RT_LEAVE_SECONDS));
 }
 
 /* --- Calls ------------------------------------------------------------------------------------ */
@@ -77,6 +81,7 @@ RT_API void rt_limit_begin(rt_ctx *ctx)
     l->running = true;
     l->building = 0;
     l->held = 0;
+    l->stops = rt_dev_stop(ctx->dev, false);
     if (l->seconds > 0)
         rt_limit_watch(ctx);
 }
@@ -88,7 +93,9 @@ RT_API double rt_limit_end(rt_ctx *ctx)
         rt_limit_wake_after(0);
         rt_watched = NULL;
     }
-    ctx->limit.running = false;
+    if (ctx->limit.stopped)
+        rt_dev_stop(ctx->dev, false);
+    ctx->limit.stopped = ctx->limit.running = false;
     return gone > 0 ? gone : 0;
 }
 
@@ -114,20 +121,26 @@ static void rt_limit_next(rt_limit *l, double gone)
     l->left = l->batch;
 }
 
+static int rt_limit_over(rt_ctx *ctx, double gone)
+{
+    ctx->limit.over = true;
+    return rt_error_set(ctx, "stopped after %.3g s: the time limit is %.3g s", gone,
+                        ctx->limit.seconds);
+}
+
 RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k)
 {
     rt_limit *l = &ctx->limit;
     bool builds = !k->launched && ctx->device.costly_programs;
+    if (l->stopped)
+        return rt_limit_over(ctx, rt_call_gone(ctx));
     if (!l->running || l->seconds <= 0 || (--l->left > 0 && !builds))
         return RT_OK;
     if (rt_limit_wait(ctx))
         return RT_ERR;
     double gone = rt_call_gone(ctx);
-    if (gone > l->seconds) {
-        l->over = true;
-        return rt_error_set(ctx, "stopped after %.3g s: the time limit is %.3g s", gone,
-                            l->seconds);
-    }
+    if (gone > l->seconds)
+        return rt_limit_over(ctx, gone);
     if (l->left <= 0)
         rt_limit_next(l, gone);
     l->building = builds ? rt_seconds() : 0;
@@ -138,6 +151,8 @@ RT_API int rt_limit_launched(rt_ctx *ctx, rt_kernel *k)
 {
     rt_limit *l = &ctx->limit;
     k->launched = true;
+    if (l->stopped)
+        return rt_limit_over(ctx, rt_call_gone(ctx));
     if (l->building == 0)
         return RT_OK;
     int rc = rt_limit_wait(ctx);

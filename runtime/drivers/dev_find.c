@@ -74,8 +74,15 @@ static int64_t rt_nat_threads(void)
     return n > 0 && n <= RT_DEV_MOST_THREADS ? n : rt_nat_cpus();
 }
 
-/* Work-items of a group run one after the other, so that there may be many; local memory is what a
- * core has for itself to keep at hand. */
+/* Bytes that a core keeps at hand for itself. */
+static int64_t rt_nat_cache(void)
+{
+    enum { USUAL = 512 << 10 };
+    int64_t size = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return size > USUAL ? size : USUAL;
+}
+
+/* Work-items of a group run one after the other, so that there may be many. */
 static void rt_nat_describe(rt_dev_info *i)
 {
     char model[sizeof i->name - 16];
@@ -84,7 +91,7 @@ static void rt_nat_describe(rt_dev_info *i)
     *i = (rt_dev_info){.units = rt_nat_threads(),
                        .max_group = 4096,
                        .memory = rt_nat_memory(),
-                       .local_memory = 512 << 10,
+                       .local_memory = rt_nat_cache(),
                        .has_f64 = true,
                        .parts = true,
                        .own_cache = true};

@@ -151,7 +151,7 @@ static bool rt_nat_stop(rt_dev *base, bool stop)
 static bool rt_nat_pool(rt_nat_dev *d)
 {
     if (!d->pool)
-        d->pool = rt_pool_new(d->threads, d->threads <= rt_nat_cpus(), &d->stop);
+        d->pool = rt_pool_new(d->threads, d->threads <= rt_nat_cpus());
     return d->pool != NULL;
 }
 
@@ -368,12 +368,19 @@ static void rt_nat_groups(const rt_nat_grid *l, int thread, size_t first, size_t
 /* A launch that is worth waking threads. */
 static const double RT_NAT_WAKE_NS = 8000;
 
+static bool rt_nat_stopped(const rt_nat_dev *d)
+{
+    return __atomic_load_n(&d->stop, __ATOMIC_RELAXED);
+}
+
 /* The groups that one of several threads has got. What a launch is worth shows at the first ones.
  */
 static void rt_nat_share(void *job, int thread, size_t first, size_t end)
 {
     rt_nat_grid *l = job;
     bool measures = thread == 0 && !l->measured;
+    if (rt_nat_stopped(l->d))
+        return;
     int64_t since = measures ? rt_nat_now() : 0;
     rt_nat_groups(l, thread, first, end);
     if (!measures)
@@ -434,7 +441,7 @@ static rt_dev_error rt_nat_launch(rt_dev *base, rt_dev_kernel *k, int n_dims, co
         return rt_nat_no_memory("aligned_alloc");
     d->changes++;
     rt_dev_event *e = rt_nat_begin(d, event);
-    if (l.n > 0 && !__atomic_load_n(&d->stop, __ATOMIC_RELAXED))
+    if (l.n > 0 && !rt_nat_stopped(d))
         rt_nat_run(&l);
     return rt_nat_end(e);
 }

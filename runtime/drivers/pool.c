@@ -30,7 +30,6 @@ struct rt_pool {
     void *job;
     size_t end, cuts;
     bool over;                      /* they are to end */
-    const bool *stop;               /* no more pieces are taken */
     _Alignas(RT_LINE) size_t next;  /* the next piece */
     _Alignas(RT_LINE) int left;     /* helpers that have left the present run */
     _Alignas(RT_LINE) int sleeping; /* helpers that sleep */
@@ -85,7 +84,7 @@ static bool rt_pool_looks(const rt_pool *p, int *looks, int64_t *since)
 static void rt_pool_share(rt_pool *p, int thread)
 {
     size_t end = p->end, at = __atomic_load_n(&p->next, __ATOMIC_RELAXED);
-    while (at < end && !__atomic_load_n(p->stop, __ATOMIC_RELAXED)) {
+    while (at < end) {
         size_t some = (end - at) / p->cuts;
         some = some ? some : 1;
         if (__atomic_compare_exchange_n(&p->next, &at, at + some, true, __ATOMIC_RELAXED,
@@ -227,7 +226,7 @@ static bool rt_pool_add(rt_pool *p)
 }
 
 /* Signals are for the program's own threads: helpers inherit that all are blocked. */
-RT_API rt_pool *rt_pool_new(int threads, bool looks, const bool *stop)
+RT_API rt_pool *rt_pool_new(int threads, bool looks)
 {
     sigset_t all, before;
     threads = threads < 1 ? 1 : threads < RT_DEV_MOST_THREADS ? threads : RT_DEV_MOST_THREADS;
@@ -236,7 +235,6 @@ RT_API rt_pool *rt_pool_new(int threads, bool looks, const bool *stop)
     if (!p)
         return NULL;
     memset(p, 0, sizeof *p);
-    p->stop = stop;
     p->look = looks ? RT_LOOK_NS : 0;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->opened, NULL);

@@ -14,9 +14,8 @@ typedef void rt_pool_work(void *job, int thread, size_t first, size_t end);
 
 /* A pool that works with so many threads, the caller's among them, or as many as there can be;
  * NULL: no memory. looks: whoever waits looks for a while before it sleeps, as is good where there
- * are as many processors. While *stop is set, which handlers of signals may do, pieces that have
- * not begun are left out. */
-RT_API rt_pool *rt_pool_new(int threads, bool looks, const bool *stop);
+ * are as many processors. */
+RT_API rt_pool *rt_pool_new(int threads, bool looks);
 /* Its threads have ended when it is gone. */
 RT_API void rt_pool_free(rt_pool *p);
 /* Does pieces `first` to `end`, without that, and ends when they are done. wake: threads that sleep

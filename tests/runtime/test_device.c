@@ -351,12 +351,15 @@ static void test_cache(const char *folder)
 /* Which device is taken: each of these is better than the next. */
 static void test_rank(void)
 {
-    static const rt_rank order[] = {{true, false, 100, 1000}, {true, false, 60, 1500},
-                                    {true, false, 80, 0},     {true, true, 8, 1},
-                                    {false, false, 64, 900},  {false, true, 256, 3000},
-                                    {false, true, 2, 3000},   {false, true, 2, 0}};
-    for (int i = 0; i < 8; i++)
-        for (int k = 0; k < 8; k++)
+    static const rt_rank order[] = {
+        {true, false, 100, 1000, false}, {true, false, 60, 1500, false},
+        {true, false, 80, 0, false},     {true, true, 8, 1, false},
+        {false, false, 64, 900, false},  {false, true, 256, 3000, false},
+        {false, true, 2, 3000, false},   {false, true, 2, 0, false},
+        {false, true, 256, 3000, true}};
+    enum { N = sizeof order / sizeof *order };
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < N; k++)
             check(rt_rank_better(order[i], order[k]) == (i < k), "the order of devices");
 }
 

@@ -400,6 +400,29 @@ static void test_context(int threads)
     rt_ctx_free(ctx);
 }
 
+/* A call that takes too long fails, in the midst of a launch. */
+static void test_limit(void)
+{
+    rt_ctx *ctx = context(2);
+    rt_mem *x = NULL;
+    int32_t none = 0;
+    const int64_t many = 4000, few = 10, one = 1;
+    check(rt_alloc(ctx, &x, 4, "x") == RT_OK && rt_write_scalar(ctx, x, 0, 4, &none) == RT_OK, "x");
+    rt_arg args[] = {RT_A_MEM(x)};
+    ctx->limit.seconds = 0.05;
+    rt_limit_begin(ctx);
+    int rc = rt_launch(ctx, K_SLOW, 1, &many, &one, 1, args);
+    check(rc == RT_ERR && strncmp(rt_error(ctx), "stopped after 0.", 16) == 0, rt_error(ctx));
+    check(rt_limit_end(ctx) < 1 && ctx->limit.over, "in time");
+    ctx->limit.over = false;
+    rt_limit_begin(ctx);
+    check(rt_launch(ctx, K_SLOW, 1, &few, &one, 1, args) == RT_OK && rt_sync(ctx) == RT_OK,
+          "the next call");
+    rt_limit_end(ctx);
+    rt_unref(ctx, &x);
+    rt_ctx_free(ctx);
+}
+
 static void *beside(void *arg)
 {
     int64_t n = 100, one = 1, k = *(int *)arg;
@@ -448,6 +471,7 @@ int main(int argc, char **argv)
     test_threads(threads);
     test_events();
     test_stop(threads);
+    test_limit();
     test_beside();
     if (argc == 1)
         test_context(threads);
