@@ -95,7 +95,7 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
         return false;
     }
     if (i < 0) {
-        *error = rt_format("no OpenCL device matches%s%s%s%s; --list-devices shows the %d there %s",
+        *error = rt_format("no device matches%s%s%s%s; --list-devices shows the %d there %s",
                            cfg->device ? " device " : "", cfg->device ? cfg->device : "",
                            cfg->platform ? " platform " : "", cfg->platform ? cfg->platform : "", n,
                            n == 1 ? "is" : "are");

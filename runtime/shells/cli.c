@@ -36,6 +36,7 @@ enum {
     RT_O_PROFILE_JSON,
     RT_O_FORCE,
     RT_O_TEXT,
+    RT_O_THREADS,
     RT_O_IGNORED,
     RT_O_SIZE /* any that sets a size: the name follows from the option's */
 };
@@ -56,6 +57,7 @@ static const struct option rt_long_options[] = {
     {"device", required_argument, NULL, 'd'},
     {"platform", required_argument, NULL, 'p'},
     {"list-devices", no_argument, NULL, RT_O_LIST},
+    {"threads", required_argument, NULL, RT_O_THREADS},
     {"tuning", required_argument, NULL, RT_O_TUNING},
     {"param", required_argument, NULL, RT_O_PARAM},
     {"print-params", no_argument, NULL, RT_O_PRINT_PARAMS},
@@ -86,6 +88,7 @@ static const char rt_help[] = RT_HELP_HEAD
     "                               together: \"#K NAME\"\n"
     "  -p, --platform NAME          likewise for the platform\n"
     "      --list-devices           list the devices and stop\n"
+    "      --threads N              the device 'native' works with N threads\n"
     "      --tuning FILE            take tuning parameters from a file of lines name=int\n"
     "      --param NAME=INT         set one tuning parameter\n"
     "      --print-params           list the tuning parameters with their classes and stop\n"
@@ -135,6 +138,19 @@ static bool rt_set_runs(rt_options *o, const char *program, const char *text)
     return true;
 }
 
+static bool rt_set_threads(rt_options *o, const char *program, const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end || n < 1 || n > RT_DEV_MOST_THREADS) {
+        fprintf(stderr, "%s: --threads needs a number from 1 to %d, got '%s'\n", program,
+                RT_DEV_MOST_THREADS, text);
+        return false;
+    }
+    o->cfg.threads = (int)n;
+    return true;
+}
+
 static void rt_set_profile(rt_options *o, const char *file)
 {
     o->cfg.profile = true;
@@ -163,6 +179,7 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
     case 'h': o->help = true; break;
     case RT_O_PROFILE_JSON: rt_set_profile(o, optarg); break;
     case RT_O_LIST: o->list_devices = true; break;
+    case RT_O_THREADS: return rt_set_threads(o, program, optarg);
     case RT_O_TUNING: rt_add_setting(o, true, rt_format("%s", optarg)); break;
     case RT_O_PARAM: rt_add_setting(o, false, rt_format("%s", optarg)); break;
     case RT_O_PRINT_PARAMS: o->print_params = true; break;
@@ -458,7 +475,7 @@ static int rt_list_devices(const rt_program *prog, const char *program)
 {
     if (rt_device_list(prog, stdout))
         return 0;
-    fprintf(stderr, "%s: no OpenCL device found\n", program);
+    fprintf(stderr, "%s: no device found\n", program);
     return 1;
 }
 

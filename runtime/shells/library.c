@@ -85,7 +85,7 @@ void futhark_context_config_set_platform(struct futhark_context_config *cfg, con
 void futhark_context_config_list_devices(struct futhark_context_config *cfg)
 {
     if (!rt_device_list(cfg->prog, stdout))
-        puts("no OpenCL device found");
+        puts("no device found");
 }
 
 void futhark_context_config_select_device_interactively(struct futhark_context_config *cfg)
@@ -99,6 +99,11 @@ void futhark_context_config_select_device_interactively(struct futhark_context_c
         return;
     snprintf(number, sizeof number, "#%d", k);
     futhark_context_config_set_device(cfg, number);
+}
+
+void futhark_context_config_set_num_threads(struct futhark_context_config *cfg, int n)
+{
+    cfg->rt.threads = n;
 }
 
 void futhark_context_config_set_command_queue(struct futhark_context_config *cfg,

@@ -62,6 +62,8 @@ void futhark_context_config_set_platform(struct futhark_context_config *cfg, con
 /* Lists the devices on standard output; and asks for the number of one on standard input. */
 void futhark_context_config_list_devices(struct futhark_context_config *cfg);
 void futhark_context_config_select_device_interactively(struct futhark_context_config *cfg);
+/* Threads of the device "native", of which each context has its own; 0: as many as may run. */
+void futhark_context_config_set_num_threads(struct futhark_context_config *cfg, int n);
 /* The context uses this queue, which must be in-order, and its device and OpenCL context. */
 void futhark_context_config_set_command_queue(struct futhark_context_config *cfg,
                                               cl_command_queue queue);

@@ -236,8 +236,8 @@ table("program", True, [
     ("a limit that is no number", "--local-memory-limit x", USAGE, "--local-memory-limit needs a number, got 'x'", "^$"),
     ("a default that is no number", "--default-group-size=", USAGE, "--default-group-size needs a number, got ''", "^$"),
     ("times that cannot be written", "-t bad.tuning/t", USER, "cannot write bad.tuning/t", ""),
-    ("no such device", "-d nonesuch", USER, "no OpenCL device matches device nonesuch", "^$"),
-    ("no such platform", "-p nonesuch", USER, "no OpenCL device matches platform nonesuch", "^$"),
+    ("no such device", "-d nonesuch", USER, "no device matches device nonesuch", "^$"),
+    ("no such platform", "-p nonesuch", USER, "no device matches platform nonesuch", "^$"),
 ], program)
 
 

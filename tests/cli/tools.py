@@ -55,7 +55,7 @@ for what in ("tune", "bench"):
          r"wrong result 0: \[1\]\[0\]: 43.0f32, expected 44.0f32"),
         ("two results", what, {"a.in": MATRICES, "a.out": GOOD_OUT + " 1"}, "", USER,
          "d/a.out: data after the last result of main"),
-        ("no such device", what, {"a.in": MATRICES}, "-d nonesuch", USER, "no OpenCL device matches"),
+        ("no such device", what, {"a.in": MATRICES}, "-d nonesuch", USER, "no device matches"),
         ("no such entry point", what, {"a.in": MATRICES}, "-e nobody", USER, "has no entry point 'nobody'"),
     ], tool)
 table("tune", True, [

@@ -272,7 +272,7 @@ expect "unknown option" 2 '' '' "unrecognized option '--nonsense'" --nonsense
 expect "an argument" 2 '' '' "unexpected argument 'x'" x
 expect "bad runs" 2 '' '' "-r needs a number of runs, got 'x'" -r x
 expect "unknown entry" 1 '' '' "no entry point 'f'; choose one by -e: main bump turn same unit swap" -e f
-expect "no such device" 1 "$five" '' 'no OpenCL device matches device nonsense' -d nonsense
+expect "no such device" 1 "$five" '' 'no device matches device nonsense' -d nonsense
 expect "device by number" 0 "$five" "$five_out" '' -d '#0'
 expect "truncated" 1 '[1,2' '' "argument 1 (xs: \[\]i32): standard input:1:5: expected ',' or '\]', got end of input"
 expect "missing argument" 1 '[1,2]' '' 'argument 2 (k: i32): standard input:1:6: expected a value, got end of input'
