@@ -75,10 +75,10 @@ static void rt_n_iota(void *const *args, const size_t groups[3], const size_t si
 
 /* --- Transposition: dst, dst_off, src, src_off, rows, cols, elem, tiles --- */
 
-/* A tile goes through memory of its own, into which rows are copied and out of which columns: both
- * matrices are then touched by the line, however far apart their rows are. Of few rows or columns
- * the tile has all, and more of the others. */
-enum { RT_N_TILE = 32, RT_N_AREA = RT_N_TILE * RT_N_TILE };
+/* A tile goes through memory of its own, four rows at a time, and its columns are copied out of
+ * that: both matrices are then touched by lines, however far apart their rows are. Of few rows or
+ * columns a tile has all, and more of the others. */
+enum { RT_N_TILE = 64, RT_N_NARROW = 16, RT_N_AREA = 1024, RT_N_ROWS = 4 };
 
 typedef struct {
     int64_t rows, cols;           /* of the matrix */
@@ -89,10 +89,10 @@ typedef struct {
 static rt_n_tiles rt_n_tiles_of(int64_t rows, int64_t cols)
 {
     rt_n_tiles t = {.rows = rows, .cols = cols, .tile_rows = RT_N_TILE, .tile_cols = RT_N_TILE};
-    if (rows < RT_N_TILE) {
+    if (rows < RT_N_NARROW) {
         t.tile_rows = rows;
         t.tile_cols = RT_N_AREA / rows;
-    } else if (cols < RT_N_TILE) {
+    } else if (cols < RT_N_NARROW) {
         t.tile_cols = cols;
         t.tile_rows = RT_N_AREA / cols;
     }
@@ -105,35 +105,50 @@ static rt_n_tiles rt_n_tiles_of(int64_t rows, int64_t cols)
     RT_VECTORS static void rt_n_tile##bits(const rt_n_tiles *t, void *to, const void *from,        \
                                            int64_t tile)                                           \
     {                                                                                              \
-        uint##bits##_t kept[RT_N_AREA], *dst = to;                                                 \
+        uint##bits##_t kept[RT_N_TILE * (RT_N_TILE + RT_N_ROWS)], *dst = to;                       \
         const uint##bits##_t *src = from;                                                          \
         int64_t in = tile % (t->down * t->across), off = tile / (t->down * t->across);             \
         int64_t row = in / t->across * t->tile_rows, col = in % t->across * t->tile_cols;          \
-        int64_t rows = rt_n_min(t->tile_rows, t->rows - row);                                      \
+        int64_t rows = rt_n_min(t->tile_rows, t->rows - row), r = 0, step = rows;                  \
         int64_t cols = rt_n_min(t->tile_cols, t->cols - col);                                      \
+        step += rows < t->rows ? RT_N_ROWS : 0;                                                    \
         src += off * t->rows * t->cols + row * t->cols + col;                                      \
         dst += off * t->rows * t->cols + col * t->rows + row;                                      \
-        for (int64_t r = 0; r < rows; r++)                                                         \
-            memcpy(kept + r * cols, src + r * t->cols, (size_t)cols * sizeof *src);                \
-        for (int64_t c = 0; c < cols; c++)                                                         \
-            for (int64_t r = 0; r < rows; r++)                                                     \
-                dst[c * t->rows + r] = kept[r * cols + c];                                         \
+        for (; r + RT_N_ROWS <= rows; r += RT_N_ROWS) {                                            \
+            const uint##bits##_t *r0 = src + r * t->cols, *r1 = r0 + t->cols, *r2 = r1 + t->cols,  \
+                                 *r3 = r2 + t->cols;                                               \
+            for (int64_t c = 0; c < cols; c++) {                                                   \
+                uint##bits##_t *k = kept + c * step + r;                                           \
+                k[0] = r0[c];                                                                      \
+                k[1] = r1[c];                                                                      \
+                k[2] = r2[c];                                                                      \
+                k[3] = r3[c];                                                                      \
+            }                                                                                      \
+        }                                                                                          \
+        for (; r < rows; r++)                                                                      \
+            for (int64_t c = 0; c < cols; c++)                                                     \
+                kept[c * step + r] = src[r * t->cols + c];                                         \
+        if (rows == t->rows)                                                                       \
+            memcpy(dst, kept, (size_t)(rows * cols) * sizeof *dst);                                \
+        for (int64_t c = 0; c < cols && rows < t->rows; c++)                                       \
+            memcpy(dst + c * t->rows, kept + c * step, (size_t)rows * sizeof *dst);                \
     }
 RT_N_SIZES(RT_N_TRANSPOSE)
 
-/* Tiles of a group. */
-static int64_t rt_n_tiles_at_once(int elem)
+/* Tiles of a group: as many as make a piece. */
+static int64_t rt_n_tiles_at_once(const rt_n_tiles *t, int elem)
 {
-    return RT_PIECE / (RT_N_AREA * elem);
+    int64_t some = RT_PIECE / (t->tile_rows * t->tile_cols * elem);
+    return some > 1 ? some : 1;
 }
 
 static void rt_n_transpose(void *const *args, const size_t groups[3], const size_t size[3],
                            size_t first, size_t end)
 {
-    int64_t elem = RT_N_I64(6), some = rt_n_tiles_at_once((int)elem);
+    rt_n_tiles t = rt_n_tiles_of(RT_N_I64(4), RT_N_I64(5));
+    int64_t elem = RT_N_I64(6), some = rt_n_tiles_at_once(&t, (int)elem);
     int64_t at = (int64_t)first * some, to = rt_n_min((int64_t)end * some, RT_N_I64(7));
     void *dst = RT_N_AT(0, RT_N_I64(1) * elem), *src = RT_N_AT(2, RT_N_I64(3) * elem);
-    rt_n_tiles t = rt_n_tiles_of(RT_N_I64(4), RT_N_I64(5));
     (void)groups, (void)size;
     for (; at < to; at++)
         RT_N_BY_SIZE(elem, rt_n_tile, &t, dst, src, at)
@@ -248,7 +263,7 @@ static int rt_native_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, 
 static int rt_native_transpose(rt_ctx *ctx, const rt_matrices *m)
 {
     rt_n_tiles t = rt_n_tiles_of(m->rows, m->cols);
-    int64_t tiles = t.down * t.across * m->batch, some = rt_n_tiles_at_once(m->elem);
+    int64_t tiles = t.down * t.across * m->batch, some = rt_n_tiles_at_once(&t, m->elem);
     rt_arg args[] = {RT_A_MEM(m->dst),     RT_A_I64(m->dst_off), RT_A_MEM(m->src),
                      RT_A_I64(m->src_off), RT_A_I64(m->rows),    RT_A_I64(m->cols),
                      RT_A_I64(m->elem),    RT_A_I64(tiles)};
