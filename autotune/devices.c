@@ -25,7 +25,7 @@ static void print_device(const rt_dev_info *d, bool taken)
 static void print_devices(void)
 {
     int n, best = 0;
-    rt_dev_info *all = rt_dev_find(true, &n);
+    rt_dev_info *all = rt_dev_find(true, true, &n);
     for (int i = 1; i < n; i++)
         if (rt_rank_better(all[i].rank, all[best].rank))
             best = i;

@@ -16,7 +16,7 @@ static bool rt_has_functions(const rt_program *prog)
 RT_API bool rt_device_list(const rt_program *prog, FILE *f)
 {
     int n;
-    rt_dev_info *all = rt_dev_find(rt_has_functions(prog), &n);
+    rt_dev_info *all = rt_dev_find(true, rt_has_functions(prog), &n);
     for (int i = 0; i < n; i++)
         fprintf(f, "#%d: %s (%s, %s)\n", i, all[i].name, rt_rank_kind(all[i].rank),
                 all[i].platform_name);
@@ -80,7 +80,9 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
 {
     int n;
     const rt_config *cfg = &ctx->config;
-    rt_dev_info *all = rt_dev_find(rt_has_functions(ctx->prog), &n);
+    bool functions = rt_has_functions(ctx->prog);
+    bool native = functions && cfg->device && strcmp(cfg->device, "native") == 0 && !cfg->platform;
+    rt_dev_info *all = rt_dev_find(!native || cfg->queue, functions, &n);
     if (n == 0) {
         free(all);
         *error = rt_format("no OpenCL device found: install a driver (for CPUs: PoCL, in Debian "

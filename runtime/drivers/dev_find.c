@@ -102,9 +102,10 @@ static void rt_nat_describe(rt_dev_info *i)
     snprintf(i->driver, sizeof i->driver, "threads");
 }
 
-RT_API rt_dev_info *rt_dev_find(bool native, int *n)
+RT_API rt_dev_info *rt_dev_find(bool opencl, bool native, int *n)
 {
-    rt_dev_info *all = rt_cl_find(n);
+    *n = 0;
+    rt_dev_info *all = opencl ? rt_cl_find(n) : NULL;
     rt_dev_info *more = native ? realloc(all, ((size_t)*n + 1) * sizeof *more) : NULL;
     if (!more)
         return all;

@@ -138,7 +138,7 @@ static rt_dev *open_native(int threads, bool profiling)
 {
     int n;
     rt_dev *d = NULL;
-    rt_dev_info *all = rt_dev_find(true, &n), info = all[n - 1];
+    rt_dev_info *all = rt_dev_find(false, true, &n), info = all[n - 1];
     free(all);
     info.units = threads ? threads : info.units;
     check(info.rank.native && rt_dev_open(&info, profiling, &d).status == RT_DEV_OK, "open");
