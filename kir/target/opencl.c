@@ -1,280 +1,28 @@
-/* Kernel IR as OpenCL C: the only place that knows its words. Expressions: exp/exp_c.c. */
-#include "base/intern.h"
-#include "exp/exp_c.h"
-#include "kir/target/once.h"
+/* Kernel IR as OpenCL C: the only place that knows its words. Statements: kernel_c.c. */
+#include "kir/target/kernel_c.h"
+
 #include "kir/walk.h"
 
-#include <string.h>
+/* --- Words ------------------------------------------------------------------------------------ */
 
-/* --- Statements ------------------------------------------------------------------------------- */
+static const KWords words;
 
-static const char *space_word(KSpace s)
+/* A vector's memory is aligned: vload and vstore, which need not believe it, would access it by
+ * elements. */
+static void vector_text(Out *o, const KStm *s, KType t)
 {
-    static const char *const words[N_KSPACES] = {
-        [KS_GLOBAL] = "__global ", [KS_LOCAL] = "__local ", [KS_PRIVATE] = ""};
-    return words[s];
-}
-
-static void line_text(Out *o, const KStm *s), element_text(Out *o, const KStm *s);
-
-static const char *value_text(const KStm *s)
-{
-    Out o = {0};
-    if (s->kind != KST_LOAD)
-        return kir_exp_c(s->x[0]);
-    element_text(&o, s);
-    const char *text = intern(o.text);
-    out_free(&o);
-    return text;
-}
-
-/* The statements; a value that goes on has its text as its name meanwhile. */
-static void lines_text(Out *o, const KBlock *b)
-{
-    Arena *a = arena_new();
-    const char **names = NEWN(a, const char *, b->n);
-    for (int i = 0; i < b->n; i++) {
-        KVar *v = b->at[i]->var;
-        if (!kstm_goes_on(b, i)) {
-            line_text(o, b->at[i]);
-            continue;
-        }
-        names[i] = v->name;
-        v->name = value_text(b->at[i]);
-    }
-    for (int i = 0; i < b->n; i++)
-        if (names[i])
-            b->at[i]->var->name = names[i];
-    arena_free(a);
-}
-
-static void block_text(Out *o, const KBlock *b)
-{
-    out_puts(o, "{\n");
-    o->indent++;
-    lines_text(o, b);
-    o->indent--;
-    out_puts(o, "}");
-}
-
-static void declare_text(Out *o, const KVar *v)
-{
-    out_puts(o, v->mutable_ ? "" : "const ");
-    exp_c_type(o, v->type);
-    out_printf(o, " %s", v->name);
-}
-
-static void init_text(Out *o, const KExp *x)
-{
-    if (x) {
-        out_puts(o, " = ");
-        exp_c(o, exp_without_cast(x), P_SELECT);
-    }
-    out_puts(o, ";\n");
-}
-
-/* A variable of 32 bits that is the position itself is taken without its sign: NVIDIA's compiler
- * then adds it to the address in one operation (the loop of n bodies takes 0.85 of the time). With
- * sums it could no longer take constants and counters out of the address: products take twice the
- * time. */
-static void element_text(Out *o, const KStm *s)
-{
-    const KExp *at = s->x[0];
-    bool alone = s->buf->space == KS_GLOBAL && at->type.index && at->kind == KE_VAR;
-    out_printf(o, alone ? "%s[mf_at(" : "%s[", s->buf->name);
-    exp_c(o, at, P_SELECT);
-    out_puts(o, alone ? ")]" : "]");
-}
-
-/* One element, or as many as t has lanes. A vector's memory is aligned: vload and vstore, which
- * need not believe it, would access it by elements. */
-static void elements_text(Out *o, const KStm *s, KType t)
-{
-    if (t.lanes == 1) {
-        element_text(o, s);
-        return;
-    }
-    out_printf(o, "*(%s%s", s->kind == KST_LOAD ? "const " : "", space_word(s->buf->space));
+    out_printf(o, "*(%s%s", s->kind == KST_LOAD ? "const " : "", words.space[s->buf->space]);
     exp_c_type(o, t);
     out_printf(o, " *)(%s + ", s->buf->name);
-    exp_c(o, s->x[0], P_PRODUCT);
-    out_puts(o, ")");
 }
 
-static void load_text(Out *o, const KStm *s)
-{
-    declare_text(o, s->var);
-    out_puts(o, " = ");
-    elements_text(o, s, s->var->type);
-    out_puts(o, ";\n");
-}
-
-static void store_text(Out *o, const KStm *s)
-{
-    elements_text(o, s, s->x[1]->type);
-    init_text(o, s->x[1]);
-}
-
-static void race_text(Out *o, const KStm *s)
-{
-    out_puts(o, "MF_WRITE_ANY(");
-    element_text(o, s);
-    out_puts(o, ", ");
-    exp_c(o, s->x[1], P_SELECT);
-    out_puts(o, ");\n");
-}
-
-static void peek_text(Out *o, const KStm *s)
-{
-    declare_text(o, s->var);
-    out_printf(o, " = mf_peek_%s(&", prim_type_text[s->buf->elem]);
-    element_text(o, s);
-    out_puts(o, ");\n");
-}
-
-static void post_text(Out *o, const KStm *s)
-{
-    out_printf(o, "mf_post_%s(&", prim_type_text[s->buf->elem]);
-    element_text(o, s);
-    out_puts(o, ", ");
-    exp_c(o, s->x[1], P_SELECT);
-    out_puts(o, ");\n");
-}
-
-static void arrive_text(Out *o, const KStm *s)
-{
-    declare_text(o, s->var);
-    out_puts(o, " = mf_arrive(&");
-    element_text(o, s);
-    out_puts(o, ");\n");
-}
-
-static void view_text(Out *o, const KStm *s)
-{
-    const char *space = space_word(s->buf->space), *type = ctype_c(s->buf->elem);
-    out_printf(o, "%s%s *const %s = (%s%s *)", space, type, s->buf->name, space, type);
-    if (s->x[0]) {
-        out_printf(o, "((%schar *)%s + ", space, s->buf->of->name);
-        exp_c(o, s->x[0], P_PRODUCT);
-        out_puts(o, ")");
-    } else {
-        out_puts(o, s->buf->of->name);
-    }
-    out_puts(o, ";\n");
-}
-
-/* old = atomic_op((volatile space type *)&buf[at], ...); of floats mf_add_space_type */
-static void atomic_text(Out *o, const KStm *s)
-{
-    PrimType t = s->buf->elem;
-    bool adds = s->kind == KST_ATOMIC && s->op == OP_ADD && prim_is_float(t);
-    const char *op = s->kind == KST_CAS    ? "cmpxchg"
-                     : s->op == N_PRIM_OPS ? "xchg"
-                                           : prim_info[s->op].text;
-    if (s->var) {
-        declare_text(o, s->var);
-        out_puts(o, " = ");
-    }
-    if (adds)
-        out_printf(o, "mf_add_%s_%s(&", s->buf->space == KS_LOCAL ? "shared" : "global",
-                   prim_type_text[t]);
-    else
-        out_printf(o, "%s_%s((volatile %s%s *)&", prim_type_bytes[t] == 8 ? "mf_atom" : "atomic",
-                   op, space_word(s->buf->space), ctype_c(t));
-    element_text(o, s);
-    for (int i = 1; i < kstm_info[s->kind].operands; i++) {
-        out_puts(o, ", ");
-        exp_c(o, s->x[i], P_SELECT);
-    }
-    out_puts(o, ");\n");
-}
-
-static void for_text(Out *o, const KStm *s)
+static void unroll_text(Out *o, int turns)
 {
     enum { SOME_TURNS = 8 }; /* more are for devices with registers for what the loop works on */
-    const char *i = s->var->name;
-    if (s->unroll > SOME_TURNS)
-        out_printf(o, "MF_UNROLL(%d)\n", s->unroll);
-    else if (s->unroll)
-        out_printf(o, s->unroll < 0 ? "#pragma unroll\n" : "#pragma unroll %d\n", s->unroll);
-    out_puts(o, "for (");
-    exp_c_type(o, s->var->type);
-    out_printf(o, " %s = ", i);
-    exp_c(o, s->x[0], P_SELECT);
-    out_printf(o, "; %s < ", i);
-    exp_c(o, s->x[1], P_SUM);
-    if (kx_is_int(s->x[2], 1) && !s->doubling) {
-        out_printf(o, "; %s++) ", i);
-    } else {
-        out_printf(o, "; %s %s= ", i, s->doubling ? "*" : "+");
-        exp_c(o, s->x[2], P_SELECT);
-        out_puts(o, ") ");
-    }
-    block_text(o, &s->body[0]);
-    out_puts(o, "\n");
-}
-
-static void while_text(Out *o, const KStm *s)
-{
-    out_puts(o, s->post ? "do " : "while (");
-    if (s->post) {
-        block_text(o, &s->body[0]);
-        out_puts(o, " while (");
-    }
-    exp_c(o, s->x[0], P_SELECT);
-    out_puts(o, s->post ? ");" : ") ");
-    if (!s->post)
-        block_text(o, &s->body[0]);
-    out_puts(o, "\n");
-}
-
-static void if_text(Out *o, const KStm *s)
-{
-    out_puts(o, "if (");
-    exp_c(o, s->x[0], P_SELECT);
-    out_puts(o, ") ");
-    block_text(o, &s->body[0]);
-    if (s->body[1].n > 0) {
-        out_puts(o, " else ");
-        block_text(o, &s->body[1]);
-    }
-    out_puts(o, "\n");
-}
-
-static void work_text(Out *o, const KStm *s)
-{
-    bool label = kir_leaves(&s->body[0], s);
-    if (label) {
-        block_text(o, &s->body[0]);
-        out_printf(o, "\n%s:;\n", s->label);
-        return;
-    }
-    block_text(o, &s->body[0]);
-    out_puts(o, "\n");
-}
-
-static void fail_text(Out *o, const KStm *s)
-{
-    enum { ARGS = 8 }; /* of mf_fail */
-    out_printf(o, "mf_fail(failure, launch, %d", s->site);
-    for (int i = 0; i < ARGS; i++) {
-        out_puts(o, ", ");
-        if (i < s->args.n)
-            exp_c(o, s->args.at[i], P_SELECT);
-        else
-            out_puts(o, "0");
-    }
-    out_puts(o, ");\n");
-}
-
-static void heap_text(Out *o, const KStm *s)
-{
-    out_printf(o, "%s = mf_heap_alloc(failure, launch, heap_chunk, &%s, ", s->var->name,
-               s->top->name);
-    exp_c(o, s->x[0], P_SELECT);
-    out_puts(o, ", ");
-    exp_c(o, s->x[1], P_SELECT);
-    out_puts(o, ");\n");
+    if (turns > SOME_TURNS)
+        out_printf(o, "MF_UNROLL(%d)\n", turns);
+    else
+        out_printf(o, turns < 0 ? "#pragma unroll\n" : "#pragma unroll %d\n", turns);
 }
 
 static void barrier_text(Out *o, const KStm *s)
@@ -285,81 +33,32 @@ static void barrier_text(Out *o, const KStm *s)
                global ? "CLK_GLOBAL_MEM_FENCE" : "");
 }
 
-static void call_text(Out *o, const KStm *s)
+/* old = atomic_op((volatile space type *)&buf[at], ...); of floats mf_add_space_type */
+static void atomic_text(Out *o, const KStm *s, const char *name)
 {
-    declare_text(o, s->var);
-    out_printf(o, " = %s(", s->fun->name);
-    for (int i = 0; i < s->args.n; i++) {
-        out_puts(o, i ? ", " : "");
-        exp_c(o, s->args.at[i], P_SELECT);
-    }
-    out_puts(o, ");\n");
+    PrimType t = s->buf->elem;
+    bool adds = s->kind == KST_ATOMIC && s->op == OP_ADD && prim_is_float(t);
+    if (adds)
+        out_printf(o, "mf_add_%s_%s(&", s->buf->space == KS_LOCAL ? "shared" : "global",
+                   prim_type_text[t]);
+    else
+        out_printf(o, "%s_%s((volatile %s%s *)&", prim_type_bytes[t] == 8 ? "mf_atom" : "atomic",
+                   name, words.space[s->buf->space], ctype_c(t));
 }
 
-static void line_text(Out *o, const KStm *s)
-{
-    switch (s->kind) {
-    case KST_LET:
-    case KST_VAR:
-        declare_text(o, s->var);
-        init_text(o, s->x[0]);
-        return;
-    case KST_SET:
-        out_puts(o, s->var->name);
-        init_text(o, s->x[0]);
-        return;
-    case KST_LOAD: load_text(o, s); return;
-    case KST_STORE: store_text(o, s); return;
-    case KST_RACE: race_text(o, s); return;
-    case KST_PEEK: peek_text(o, s); return;
-    case KST_POST: post_text(o, s); return;
-    case KST_ARRIVE: arrive_text(o, s); return;
-    case KST_ARRAY:
-        out_printf(o, "%s %s[%lld];\n", ctype_c(s->buf->elem), s->buf->name,
-                   (long long)s->buf->count);
-        return;
-    case KST_VIEW: view_text(o, s); return;
-    case KST_FAILING:
-        declare_text(o, s->var);
-        out_puts(o, " = mf_failing(failure, launch);\n");
-        return;
-    case KST_ATOMIC:
-    case KST_CAS: atomic_text(o, s); return;
-    case KST_FOR: for_text(o, s); return;
-    case KST_WHILE: while_text(o, s); return;
-    case KST_IF: if_text(o, s); return;
-    case KST_BLOCK:
-        block_text(o, &s->body[0]);
-        out_puts(o, "\n");
-        return;
-    case KST_WORK: work_text(o, s); return;
-    case KST_LEAVE: out_printf(o, "goto %s;\n", s->target->label); return;
-    case KST_BARRIER: barrier_text(o, s); return;
-    case KST_FAIL: fail_text(o, s); return;
-    case KST_HEAP: heap_text(o, s); return;
-    case KST_SHUFFLE:
-        declare_text(o, s->var);
-        out_printf(o, " = mf_shuffle_%s(",
-                   s->var->type.index ? "index" : prim_type_text[s->var->type.elem]);
-        exp_c(o, s->x[0], P_SELECT);
-        out_puts(o, ", ");
-        exp_c(o, s->x[1], P_SELECT);
-        out_puts(o, ");\n");
-        return;
-    case KST_CALL: call_text(o, s); return;
-    case KST_GIVE:
-        out_puts(o, "return ");
-        exp_c(o, s->x[0], P_SELECT);
-        out_puts(o, ";\n");
-        return;
-    case KST_FRESH: return;
-    case KST_COMMENT:
-        out_c_comment(o, "%s", s->text);
-        out_puts(o, "\n");
-        return;
-    case N_KSTMS: break;
-    }
-}
+/* A variable of 32 bits that is the position itself is taken without its sign (mf_at of
+ * prelude.cl): NVIDIA's compiler then adds it to the address in one operation (the loop of n bodies
+ * takes 0.85 of the time). With sums it could no longer take constants and counters out of the
+ * address: products take twice the time. */
+static const KWords words = {
+    .space = {[KS_GLOBAL] = "__global ", [KS_LOCAL] = "__local ", [KS_PRIVATE] = ""},
+    .view = "",
+    .at = "mf_at",
+    .vector = vector_text,
+    .unroll = unroll_text,
+    .barrier = barrier_text,
+    .atomic = atomic_text,
+};
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
@@ -391,13 +90,13 @@ static void formal_text(Out *o, const KFun *f, const KFormal *p)
     case KP_LOCAL:
         if (points_to_vectors(p)) {
             int lanes = p->buf->align / prim_type_bytes[p->buf->elem];
-            out_puts(o, space_word(p->buf->space));
+            out_puts(o, words.space[p->buf->space]);
             exp_c_type(o, (KType){.elem = p->buf->elem, .lanes = lanes});
             out_printf(o, " *%s_aligned%s", p->buf->name, given(f, p));
             return;
         }
         out_printf(o, "%s%s%s *%s%s%s", p->buf->read_only ? "const " : "",
-                   space_word(p->buf->space), ctype_c(p->buf->elem),
+                   words.space[p->buf->space], ctype_c(p->buf->elem),
                    p->buf->no_alias ? "restrict " : "", p->buf->name, given(f, p));
         return;
     case KP_SCALAR:
@@ -413,7 +112,7 @@ static void elements_of_text(Out *o, const KFormal *p)
 {
     if (!points_to_vectors(p))
         return;
-    const char *space = space_word(p->buf->space), *type = ctype_c(p->buf->elem);
+    const char *space = words.space[p->buf->space], *type = ctype_c(p->buf->elem);
     out_printf(o, "%s%s *const %s = (%s%s *)%s_aligned;\n", space, type, p->buf->name, space, type,
                p->buf->name);
 }
@@ -529,33 +228,10 @@ static void sizes_text(Out *o, const KFun *f)
     }
 }
 
-/* Not inline: that is for the device's compiler to decide. Kernels whose texts are one program may
- * have it in common. */
-static void function_text(Out *o, const KFun *f)
-{
-    out_printf(o, "\n#ifndef HAS_%s\n#define HAS_%s\nstatic ", f->name, f->name);
-    exp_c_type(o, kfun_gives(f));
-    out_printf(o, " %s(", f->name);
-    for (int i = 0; i < f->params.n; i++) {
-        out_puts(o, i ? (i % 8 == 0 ? ",\n        " : ", ") : "");
-        formal_text(o, f, &f->params.at[i]);
-    }
-    out_puts(o, ")\n{\n");
-    o->indent++;
-    lines_text(o, &f->body);
-    o->indent--;
-    out_puts(o, "}\n#endif\n");
-}
-
 void kir_opencl(Out *o, const KFun *f)
 {
-    Arena *a = arena_new();
-    KFuns called = kfun_called(a, f);
-    for (int i = 0; i < called.n; i++)
-        function_text(o, called.at[i]);
-    arena_free(a);
-    if (f->what)
-        out_c_comment(o, "%s%s%s", f->what, f->place ? ", " : "", f->place ? f->place : "");
+    kernel_c_functions(o, &words, f);
+    kernel_c_comment(o, f);
     out_printf(o, "\n__kernel %svoid %s(MF_GRID ", f->sized ? "MF_SHAPE " : "", f->name);
     for (int i = 0; i < f->params.n; i++) {
         out_puts(o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
@@ -567,7 +243,7 @@ void kir_opencl(Out *o, const KFun *f)
     for (int i = 0; i < f->params.n; i++)
         elements_of_text(o, &f->params.at[i]);
     slices_text(o, f);
-    lines_text(o, &f->body);
+    kernel_c(o, &words, &f->body);
     o->indent--;
     out_puts(o, "}\n");
 }
