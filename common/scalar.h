@@ -382,8 +382,6 @@ MF_INT_BITS(u16, u16, mf_u16, 16)
     }
 
 #define MF_FLOAT(T)                                                                                \
-    MF_MATH2(T, min, fmin)                                                                         \
-    MF_MATH2(T, max, fmax)                                                                         \
     MF_MATH2(T, mod, fmod)                                                                         \
     MF_MATH2(T, pow, pow)                                                                          \
     MF_MATH2(T, atan2, atan2)                                                                      \
@@ -445,9 +443,11 @@ MF_INT_BITS(u16, u16, mf_u16, 16)
         return x == (mf_##T)INFINITY || x == -(mf_##T)INFINITY;                                    \
     }
 
-/* OpenCL has these; C does not. */
+/* OpenCL has these; C does not, or as calls. */
 #ifdef __OPENCL_VERSION__
-#define MF_FLOAT_PI(T)                                                                             \
+#define MF_FLOAT_MORE(T)                                                                           \
+    MF_MATH2(T, min, fmin)                                                                         \
+    MF_MATH2(T, max, fmax)                                                                         \
     MF_MATH1(T, rsqrt, rsqrt)                                                                      \
     MF_MATH1(T, exp10, exp10)                                                                      \
     MF_MATH1(T, sinpi, sinpi)                                                                      \
@@ -459,8 +459,18 @@ MF_INT_BITS(u16, u16, mf_u16, 16)
     MF_MATH2(T, atan2pi, atan2pi)
 #else
 #define MF_PI 3.14159265358979323846
-/* The argument is reduced exactly first, so that whole and half numbers give exact results. */
-#define MF_FLOAT_PI(T)                                                                             \
+/* The smaller and the larger number are selects, of which loops become vectors. Of those that count
+ * in units of pi the argument is reduced exactly first, so that whole and half numbers give exact
+ * results. */
+#define MF_FLOAT_MORE(T)                                                                           \
+    MF_FN mf_##T mf_min_##T(mf_##T x, mf_##T y)                                                    \
+    {                                                                                              \
+        return ((x < y) | (y != y)) ? x : y;                                                       \
+    }                                                                                              \
+    MF_FN mf_##T mf_max_##T(mf_##T x, mf_##T y)                                                    \
+    {                                                                                              \
+        return ((x > y) | (y != y)) ? x : y;                                                       \
+    }                                                                                              \
     MF_EXPR1(T, rsqrt, (mf_##T)1 / MF_CALL_##T(sqrt)(x))                                           \
     MF_EXPR1(T, exp10, MF_CALL_##T(pow)((mf_##T)10, x))                                            \
     MF_EXPR1(T, asinpi, (mf_##T)(asin((double)x) / MF_PI))                                         \
@@ -523,7 +533,7 @@ MF_INT_BITS(u16, u16, mf_u16, 16)
 
 #ifndef MF_WITHOUT_F32
 MF_FLOAT(f32)
-MF_FLOAT_PI(f32)
+MF_FLOAT_MORE(f32)
 MF_TO_INTS(f32)
 MF_TO_SMALL_INTS(f32)
 #ifndef MF_STRAIGHT_MATH
@@ -614,7 +624,7 @@ MF_FN mf_f32 mf_straight_log(mf_f32 x)
 MF_FLOAT(f64)
 MF_MATH1(f64, exp, exp)
 MF_MATH1(f64, log, log)
-MF_FLOAT_PI(f64)
+MF_FLOAT_MORE(f64)
 MF_TO_INTS(f64)
 MF_TO_SMALL_INTS(f64)
 #ifdef __OPENCL_VERSION__
