@@ -14,6 +14,7 @@ const char *embed_runtime(RuntimePart part, size_t *n)
         [RUNTIME_PROGRAM] = {runtime_program, sizeof runtime_program - 1},
         [RUNTIME_LIBRARY] = {runtime_library, sizeof runtime_library - 1},
         [RUNTIME_API] = {runtime_api, sizeof runtime_api - 1},
+        [RUNTIME_KERNELS] = {runtime_kernels, sizeof runtime_kernels - 1},
     };
     *n = parts[part].n;
     return parts[part].text;

@@ -130,7 +130,7 @@ static const char *program_name(Ctx *cx, const char *source)
     return name;
 }
 
-static void put_runtime(Out *o, RuntimePart part)
+void put_runtime(Out *o, RuntimePart part)
 {
     size_t n;
     const char *text = embed_runtime(part, &n);
@@ -149,6 +149,8 @@ static Emit emit_tables(Ctx *cx, Out *o, const Plan *p, const char *source_name,
     put_runtime(o, RUNTIME_CORE);
     put_runtime(o, shell);
     out_puts(o, "/* ==== The program ==== */\n\n");
+    emit_functions(&em);
+    out_puts(o, "#ifndef RT_PART_KERNELS\n\n");
     heading(o, "Kernels");
     emit_kernels(&em);
     emit_tuning_params(&em);
@@ -161,11 +163,15 @@ static Emit emit_tables(Ctx *cx, Out *o, const Plan *p, const char *source_name,
     return em;
 }
 
-void emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
+static const char END[] = "\n#endif /* RT_PART_KERNELS */\n";
+
+size_t emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
 {
-    emit_tables(cx, o, p, source_name, RUNTIME_PROGRAM);
+    Emit em = emit_tables(cx, o, p, source_name, RUNTIME_PROGRAM);
     out_puts(o, "\nint main(int argc, char **argv)\n{\n"
                 "    return rt_main(&program, argc, argv);\n}\n");
+    out_puts(o, END);
+    return em.functions;
 }
 
 void emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out)
@@ -179,5 +185,6 @@ void emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out)
     Api *api = api_new(cx, em.b, p);
     api_header(&out->h, api);
     api_functions(&out->c, api);
+    out_puts(&out->c, END);
     api_manifest(&out->json, api);
 }

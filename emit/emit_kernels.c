@@ -17,7 +17,8 @@ static const char *text_on(Arena *a, const Kernel *k, int t)
     return out_keep(&o, a);
 }
 
-/* The texts on each target, and the first target that has the same. */
+/* The texts on each target, NULL where kernels are functions, and the first target that has the
+ * same. */
 typedef struct {
     const char *text[N_KTARGETS];
     int same[N_KTARGETS];
@@ -36,15 +37,24 @@ static Sources sources_of(Arena *a, const Kernel *k)
         while (!kkey_same(key[first], key[t]) || ktargets[first].print != ktargets[t].print)
             first++;
         s.same[t] = first;
-        s.text[t] = first == t ? text_on(a, k, t) : s.text[first];
+        if (!ktargets[t].functions)
+            s.text[t] = first == t ? text_on(a, k, t) : s.text[first];
     }
     arena_free(keys);
     return s;
 }
 
+/* Has the target a text that none before it has? */
+static bool is_own(const Sources *s, int t)
+{
+    return s->text[t] && s->same[t] == t;
+}
+
 /* source_segmap_main_0, source_segmap_main_0_cpu */
 static const char *source_name(Ctx *cx, const Kernel *k, int t)
 {
+    if (ktargets[t].functions)
+        return "NULL";
     return arena_printf(cx->perm, "source_%s%s%s", k->name, t ? "_" : "",
                         t ? ktargets[t].name : "");
 }
@@ -128,16 +138,19 @@ static void emit_types(Out *o, const Kernel *k)
         }
 }
 
-/* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, {NULL}, "p.sf:1:2", NULL,
- *  true, true, false, {narrow_segmap_main_0, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3), 0,
- *  1u << RT_I64}, */
+/* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu, NULL},
+ *  {NULL, NULL, kernel_segmap_main_0}, "p.sf:1:2", NULL, true, true, false,
+ *  {narrow_segmap_main_0, NULL, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3), 0, 1u << RT_I64}, */
 static void emit_row(Emit *em, const Kernel *k, const Sources *s)
 {
     Out *o = em->o;
     out_printf(o, "    {\"%s\", {", k->name);
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", source_name(em->cx, k, s->same[t]));
-    out_printf(o, "}, {NULL}, %s, NULL, %s, %s, %s, {", c_string(em->cx, diag_place_str(k->loc)),
+    out_puts(o, "}, {");
+    for (int t = 0; t < N_KTARGETS; t++)
+        out_printf(o, "%s%s", t ? ", " : "", function_name(em, k, t));
+    out_printf(o, "}, %s, NULL, %s, %s, %s, {", c_string(em->cx, diag_place_str(k->loc)),
                k->failure ? "true" : "false", k->may_fail ? "true" : "false",
                k->fixed_group ? "true" : "false");
     for (int t = 0; t < N_KTARGETS; t++)
@@ -154,7 +167,7 @@ static void emit_sources(Emit *em, const Kernel *k, const Sources *s)
     Out *o = em->o;
     out_c_comment(o, "%s%s%s", diag_place_str(k->loc), k->what ? ": " : "", k->what ? k->what : "");
     for (int t = 0; t < N_KTARGETS; t++) {
-        if (s->same[t] != t)
+        if (!is_own(s, t))
             continue;
         out_printf(o, "\nstatic const char %s[] =\n", source_name(em->cx, k, t));
         emit_literal_lines(o, s->text[t]);
@@ -171,12 +184,12 @@ static Texts share_texts(Arena *a, Sources *sources, int n)
     Texts texts = {0};
     for (int i = 0; i < n; i++)
         for (int t = 0; t < N_KTARGETS; t++)
-            if (sources[i].same[t] == t)
+            if (is_own(&sources[i], t))
                 vec_push(a, &texts, sources[i].text[t]);
     Texts shared = emit_share(a, &texts);
     for (int i = 0, at = 0; i < n; i++)
         for (int t = 0; t < N_KTARGETS; t++)
-            if (sources[i].same[t] == t)
+            if (is_own(&sources[i], t))
                 sources[i].text[t] = texts.at[at++];
     return shared;
 }

@@ -169,10 +169,16 @@ static void body_text(Launch *l)
     out_puts(l->o, ";\n");
 }
 
+/* Functions have indices of 64 bits, and are one for all launches. */
+static bool asks(const Kernel *k, int target)
+{
+    return !ktargets[target].functions && k->on[target]->narrow_when.n > 0;
+}
+
 const char *narrow_name(Ctx *cx, const Kernel *k, int target)
 {
     ASSERT(k->on[target]->narrow);
-    if (k->on[target]->narrow_when.n == 0)
+    if (!asks(k, target))
         return "NULL";
     return arena_printf(cx->perm, "narrow_%s%s%s", k->name, target ? "_" : "",
                         target ? ktargets[target].name : "");
@@ -181,7 +187,7 @@ const char *narrow_name(Ctx *cx, const Kernel *k, int target)
 void emit_narrow(Emit *em, const Kernel *k, int target)
 {
     Launch l = {.fun = k->on[target], .seen = ptrmap_new(em->cx->perm), .o = em->o};
-    if (l.fun->narrow_when.n == 0)
+    if (!asks(k, target))
         return;
     out_printf(em->o,
                "\nstatic bool %s(const rt_arg *args, const int64_t *groups,\n"

@@ -3,6 +3,7 @@
  *   emit.c        the whole C file
  *   emit_kernels.c  the kernels' texts and their table
  *   emit_shared.c  what several texts of kernels have in common
+ *   emit_functions.c  kernels that are functions
  *   emit_narrow.c  when 32 bits are enough for their indices
  *   emit_names.c  names and literals that several of them mention
  *   boundary.c    types and entries as callers see them, as data
@@ -26,10 +27,16 @@ typedef struct {
     Out *o;
     const Plan *p;
     const Boundary *b;
-    uint64_t *kernel_hashes; /* by id: of what each kernel does */
-    uint64_t kernels_hash;   /* ... and of all of them */
-    bool shares_texts;       /* kernels' texts refer to the table `shared` */
+    uint64_t *kernel_hashes;          /* by id: of what each kernel does */
+    uint64_t kernels_hash;            /* ... and of all of them */
+    bool shares_texts;                /* kernels' texts refer to the table `shared` */
+    const Kernel **alike[N_KTARGETS]; /* where kernels are functions, by id: whose each is */
+    size_t functions;                 /* ... and how many bytes of text they are */
 } Emit;
+
+/* --- emit.c ---------------------------------------------------------------------------------- */
+
+void put_runtime(Out *o, RuntimePart part);
 
 /* --- emit_names.c ---------------------------------------------------------------------------- */
 
@@ -163,10 +170,17 @@ void emit_kernels(Emit *em); /* their texts, and the table `kernels` */
  * number of the text, indented as its lines are further. */
 Texts emit_share(Arena *a, Texts *texts);
 
+/* --- emit_functions.c ------------------------------------------------------------------------ */
+
+/* The C functions of kernels, on the targets where they are that. */
+void emit_functions(Emit *em);
+/* "kernel_segmap_main_0", of the first kernel that does the same; "NULL": it is a text there. */
+const char *function_name(const Emit *em, const Kernel *k, int target);
+
 /* --- emit_narrow.c: a function for each kernel and target, an rt_narrow ---------------------- */
 
 void emit_narrow(Emit *em, const Kernel *k, int target);
-/* "NULL": 32 bits are enough for indices in every launch, and there is no function. */
+/* "NULL": in no launch has the host to ask whether 32 bits are enough for indices. */
 const char *narrow_name(Ctx *cx, const Kernel *k, int target);
 
 /* --- emit_types.c ---------------------------------------------------------------------------- */

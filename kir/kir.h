@@ -11,7 +11,7 @@
  *   dealt.h     dealt.c  elements that the work-items of a group share out
  *   hash.h      hash.c  kernels up to names
  *   target.h    target.c  kinds of devices; a kernel on one of them
- *   opencl.c    OpenCL C
+ *   opencl.c    OpenCL C; native.c  C; kernel_c.c  what they have in common
  *
  * Loads are statements, so an expression means the same wherever its variables do. There are no
  * early returns: a LEAVE ends the WORK around it and nothing else. A variable is bound once, by
@@ -212,8 +212,10 @@ void kb_insert(KBuild *b, KPlace p, KStm s);
 
 KType kfun_gives(const KFun *f); /* the type of what a function gives */
 
-/* --- opencl.c ------------------------------------------------------------------------------- */
+/* --- opencl.c, native.c ----------------------------------------------------------------------- */
 
 void kir_opencl(Out *o, const KFun *f);
+/* The C functions of a kernel: kernel_NAME is an rt_dev_function (runtime/drivers/dev.h). */
+void kir_native(Out *o, const KFun *f);
 
 #endif

@@ -1,13 +1,14 @@
 #!/bin/sh
-# The runtime as text, which goes in front of each generated program, or what is needed for that. Three parts: `core`, which
-# every program has; `program`, what makes a command and a server of it; `library`, what makes Futhark's C API of it.
+# The runtime as text, which goes in front of each generated program, or what is needed for that. Parts: `core`, which
+# every program has; `program`, what makes a command and a server of it; `library`, what makes Futhark's C API of it; `kernels`,
+# what stands before kernels that are C functions, and behind them.
 #   bundle.sh           the C text of a command: core and program, includes of our own left out
 #   bundle.sh --texts   texts.h: the .cl files and scalar.h as C string constants
 #   bundle.sh --c       the parts as C string constants `static const char runtime_core[]` and so on, for the compiler
 #   bundle.sh --digest  a number of the text of a command, for the name of the library that holds it compiled
 set -eu
 root=$(dirname "$0")/..
-headers="common/policy.h common/cost.h common/scalars.def common/values.h common/scalar.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h runtime/drivers/pool.h
+headers="common/policy.h common/cost.h common/scalars.def common/values.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h runtime/drivers/pool.h
 runtime/core/rt.h runtime/drivers/dev_driver.h runtime/core/internal.h
 runtime/values/boundary.h"
 drivers="symbols.c dev_opencl.h dev_opencl_load.c dev_opencl_find.c dev_opencl.c dev_cuda.c pool.c dev_native.c dev_find.c dev.c"
@@ -30,11 +31,16 @@ quote() {
     sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
 }
 
+# A file of runtime/kernels/ with what it includes from there.
+whole() {
+    sed -e '/^#include "runtime\/kernels\/failure.h"$/{' -e "r $root/runtime/kernels/failure.h" -e 'd' -e '}' "$root/$1"
+}
+
 texts() {
     echo '/* The texts that runtime/ hands to the OpenCL compiler. Made by runtime/bundle.sh. */'
     for f in $(in_folder runtime/kernels declared.cl prelude.cl) common/scalar.h $(in_folder runtime/kernels $builtin steps.cl room.cl); do
         echo "static const char rt_text_$(basename "$f" | tr . _)[] ="
-        quote < "$root/$f"
+        whole "$f" | quote
         echo '    "";'
     done
 }
@@ -59,18 +65,29 @@ core() {
     echo '#ifndef RT_API'
     echo '#define RT_API static __attribute__((unused))'
     echo '#endif'
+    plain common/scalar.h
+    echo '#ifndef RT_PART_KERNELS'
     plain $headers
     echo '#ifndef RT_SEPARATE'
     texts
     plain common/values.c common/values_read.c $(in_folder runtime/drivers $drivers) $(in_folder runtime/core $core) \
         $(in_folder runtime/values $values)
     echo '#endif'
+    echo '#endif'
 }
 
 program() {
+    echo '#ifndef RT_PART_KERNELS'
     plain runtime/shells/serve.h
     echo '#ifndef RT_SEPARATE'
     plain $(in_folder runtime/shells $program)
+    echo '#endif'
+    echo '#endif'
+}
+
+library() {
+    echo '#ifndef RT_PART_KERNELS'
+    plain $(in_folder runtime/shells $library)
     echo '#endif'
 }
 
@@ -92,8 +109,9 @@ case "${1:-}" in
 --c)
     constant core core
     constant program program
-    constant library plain $(in_folder runtime/shells $library)
+    constant library library
     constant api own runtime/shells/library_api.h
+    constant kernels whole runtime/kernels/native.h
     echo "static const char runtime_digest[] = \"$(digest)\";"
     ;;
 *)

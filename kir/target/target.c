@@ -14,7 +14,11 @@ const KTarget ktargets[N_KTARGETS] = {
     /* The work-items of a group run one after the other, so that each gets a piece of work of its
      * own, and consecutive elements: inner loops become vectors, of scalars and by the compiler. */
     [KTARGET_CPU] = {.name = "cpu", .what = "OpenCL C for CPUs", .traits = 0, .print = kir_opencl},
-    [KTARGET_NATIVE] = {.name = "native", .what = "C for CPUs", .traits = 0, .print = kir_opencl},
+    [KTARGET_NATIVE] = {.name = "native",
+                        .what = "C for CPUs",
+                        .traits = 0,
+                        .functions = true,
+                        .print = kir_native},
 };
 
 int ktarget_like(int target)

@@ -19,6 +19,8 @@ typedef struct {
     int vector_bytes;                       /* bytes that a work-item should load or store at most
                                              * at once; 0: elements one by one */
     bool sized;                             /* building a kernel once more for its sizes pays */
+    bool functions;                         /* they are C, compiled with the program; else texts for
+                                             * a driver */
     void (*print)(Out *o, const KFun *fun); /* of a kernel that is specialised to it */
 } KTarget;
 

@@ -173,70 +173,14 @@ MF_ADDS(__local, shared, f64, double, ulong, mf_atom_cmpxchg, "d")
 #define mf_post_u64(place, x) (*(volatile __global ulong *)(place) = (x))
 #endif
 
-/* The first failure since the host looked. site < 0: none. `launch` is the number of the launch that
- * failed, so that later launches know and their own items agree. */
-typedef struct {
-    int site;
-    int launch;
-    long args[8];
-    uint heap_need;  /* the largest chunk that a work-item lacked, see mf_heap_alloc; 0: none */
-    int heap_launch; /* the launch in which that was */
-    uint met, told;  /* groups at a barrier over the grid, and what they say there, see mf_meet_groups */
-} mf_failure;
-
-/* Records a failure of this launch at a site of the program, with up to 8 numbers for its message; only
- * the first one is kept. The work-item must go on (barriers!) or, if no barrier follows, may return. */
-static inline void mf_fail(__global mf_failure *failure, int launch, int site, long a0, long a1, long a2,
-                           long a3, long a4, long a5, long a6, long a7)
-{
-    if (atomic_cmpxchg((volatile __global int *)&failure->site, -1, site) == -1) {
-        failure->launch = launch;
-        failure->args[0] = a0;
-        failure->args[1] = a1;
-        failure->args[2] = a2;
-        failure->args[3] = a3;
-        failure->args[4] = a4;
-        failure->args[5] = a5;
-        failure->args[6] = a6;
-        failure->args[7] = a7;
-    }
-}
-
-/* Did an earlier launch fail? Then its results are rubbish and this one may return at once: the answer is
- * the same for all work-items of a launch. */
-static inline bool mf_failed_before(__global mf_failure *failure, int launch)
-{
-    return failure->launch < launch;
-}
-
-/* Has something failed in this launch? Asked by one work-item for its group, see mf_heap_alloc too. */
-static inline int mf_failing(__global mf_failure *failure, int launch)
-{
-    volatile __global int *site = (volatile __global int *)&failure->site;
-    if (atomic_or((volatile __global int *)&failure->heap_launch, 0) == launch)
-        return 1;
-    return atomic_or(site, 0) >= 0 && !mf_failed_before(failure, launch);
-}
-
-/* Memory of one work-item for arrays whose sizes only it knows: a stack in its chunk of a global block, of
- * which the first *top bytes are taken. Returns where the new array of `count` elements of `size` bytes
- * begins, in elements. -1 if the chunk is too small: how large it should have been is recorded, in units of
- * 64 bytes; the host looks, gives larger chunks, and launches again. */
-static inline long mf_heap_alloc(__global mf_failure *failure, int launch, long chunk, long *top, long count,
-                                 int size)
-{
-    const long most = 1L << 37;
-    long n = count < 0 ? 0 : count < most ? count : most;
-    long at = *top, end = at + ((n * size + 7) & ~7L);
-    if (end <= chunk) {
-        *top = end;
-        return at / size;
-    }
-    long units = (end + 63) >> 6;
-    atomic_max((volatile __global uint *)&failure->heap_need, units < 0xffffffffL ? (uint)units : 0xffffffffu);
-    atomic_xchg((volatile __global int *)&failure->heap_launch, launch);
-    return -1;
-}
+/* What failure.h is written with. */
+#define MF_HELPER               static inline
+#define MF_GLOBAL               __global
+#define MF_SEE(place)           atomic_or((volatile __global int *)(place), 0)
+#define MF_SWAP(place, x)       atomic_xchg((volatile __global int *)(place), x)
+#define MF_CAS(place, old, new) atomic_cmpxchg((volatile __global int *)(place), old, new)
+#define MF_RAISE(place, x)      atomic_max((volatile __global unsigned *)(place), x)
+#include "runtime/kernels/failure.h"
 
 /* --- Barriers over the grid ---
  *
@@ -348,17 +292,6 @@ static inline bool mf_meet_grid(__global mf_failure *failure, int launch, bool l
         *answer = mf_meet_groups(failure, launch, look);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     return *answer != 0;
-}
-
-/* Quotient of non-negative numbers: 32-bit division, which is several times faster, where it is enough. */
-static inline long mf_index_div(long a, long b)
-{
-    return ((a | b) >> 32) == 0 ? (long)((uint)a / (uint)b) : a / b;
-}
-
-static inline long mf_index_mod(long a, long b)
-{
-    return ((a | b) >> 32) == 0 ? (long)((uint)a % (uint)b) : a % b;
 }
 
 /* Numbers of elements and what is computed with them: 32 bits in the variant of a kernel for launches in

@@ -1,0 +1,84 @@
+/* Kernels that are C functions: with them a program is one file that a C compiler makes whole, or
+ * in parts side by side, told by macros (runtime/kernels/native.h), since kernels want another
+ * level of optimisation than host code, and take longer:
+ *
+ *     #ifndef RT_PART_HOST
+ *     ... native.h
+ *     #if 0 % RT_PARTS == RT_PART
+ *     RT_KERNEL void kernel_segmap_main_0(...)
+ *     #endif
+ *     ...
+ *     #else
+ *     rt_dev_function kernel_segmap_main_0, ...;
+ *     #endif
+ *
+ * Kernels that do the same are one function. */
+#include "emit/emit_parts.h"
+
+#include "kir/hash.h"
+
+/* For each kernel the first that does the same on the target. */
+static const Kernel **alike(Emit *em, int target)
+{
+    const Kernels *ks = &em->p->kernels;
+    Arena *a = arena_new();
+    KKey *keys = NEWN(a, KKey, ks->n);
+    const Kernel **first = NEWN(em->cx->perm, const Kernel *, ks->n);
+    for (int i = 0; i < ks->n; i++) {
+        int k = 0;
+        keys[i] = kir_key(a, ks->at[i]->on[target]);
+        while (!kkey_same(keys[k], keys[i]))
+            k++;
+        first[i] = ks->at[k];
+    }
+    arena_free(a);
+    return first;
+}
+
+const char *function_name(const Emit *em, const Kernel *k, int target)
+{
+    const Kernel **first = em->alike[target];
+    return first ? arena_printf(em->cx->perm, "kernel_%s", first[k->id]->name) : "NULL";
+}
+
+static void declarations(Emit *em, int target)
+{
+    const Kernels *ks = &em->p->kernels;
+    for (int i = 0; i < ks->n; i++)
+        if (em->alike[target][i] == ks->at[i])
+            out_printf(em->o, "__attribute__((visibility(\"hidden\"))) rt_dev_function %s;\n",
+                       function_name(em, ks->at[i], target));
+}
+
+static void definitions(Emit *em, int target)
+{
+    const Kernels *ks = &em->p->kernels;
+    size_t begin = em->o->n;
+    for (int i = 0, n = 0; i < ks->n; i++) {
+        if (em->alike[target][i] != ks->at[i])
+            continue;
+        out_printf(em->o, "#if %d %% RT_PARTS == RT_PART\n", n++);
+        ktargets[target].print(em->o, ks->at[i]->on[target]);
+        out_puts(em->o, "#endif\n\n");
+    }
+    em->functions += em->o->n - begin;
+}
+
+static void emit_target(Emit *em, int target)
+{
+    em->alike[target] = alike(em, target);
+    out_printf(em->o, "/* --- Kernels: %s --- */\n\n#ifndef RT_PART_HOST\n\n",
+               ktargets[target].what);
+    put_runtime(em->o, RUNTIME_KERNELS);
+    definitions(em, target);
+    out_puts(em->o, "#undef mf_exp_f32\n#undef mf_log_f32\n#else\n");
+    declarations(em, target);
+    out_puts(em->o, "#endif\n\n");
+}
+
+void emit_functions(Emit *em)
+{
+    for (int t = 0; t < N_KTARGETS && em->p->kernels.n > 0; t++)
+        if (ktargets[t].functions)
+            emit_target(em, t);
+}
