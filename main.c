@@ -52,6 +52,7 @@ typedef struct {
     const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, text, list;
     bool verbose;         /* -v: explain tells rules, too */
+    bool portable;        /* --portable: kernels do not use what only this processor has */
     bool force;           /* --force: writes over files that are not ours */
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
@@ -86,7 +87,7 @@ typedef struct {
 } Command;
 
 #define EMIT_KINDS "c opencl kernel-ir plan memory ir"
-#define TARGETS    "gpu cpu"
+#define TARGETS    "gpu cpu native"
 
 static bool emits(const Options *o, const char *kind)
 {
@@ -98,11 +99,16 @@ static int check_options(Options *o, const char *mode)
     if (o->emit && !args_listed(EMIT_KINDS, o->emit))
         return usage_error("--emit=%s: c, opencl, kernel-ir, plan, memory or ir", o->emit);
     if (o->target && !(ktarget_named(o->target) && (emits(o, "opencl") || emits(o, "kernel-ir"))))
-        return usage_error("--target=%s: gpu or cpu, with --emit=opencl or kernel-ir", o->target);
+        return usage_error("--target=%s: gpu, cpu or native, with --emit=opencl or kernel-ir",
+                           o->target);
     if (o->output && !*o->output)
         return usage_error("-o needs a name");
     if (o->library && (o->emit || o->server))
         return usage_error("--library does not go with --emit or --server");
+    if (o->portable && (o->emit || o->library))
+        return usage_error(
+            "--portable is about a program that is built: it does not go with --emit or "
+            "--library");
     if (o->emit && o->output)
         return usage_error("--emit prints the program: it does not go with -o");
     o->mode = fl_mode_of_text(mode);
@@ -151,10 +157,13 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
          .flag = &o->verbose, .commands = EXPLAIN},
         {"--emit KIND", "prints c, opencl, kernel-ir, plan, memory or ir instead", .text = &o->emit,
          .commands = COMPILE, .values = EMIT_KINDS},
-        {"--target T", "gpu or cpu: kernels of that target only, of --emit=opencl and kernel-ir",
+        {"--target T",
+         "gpu, cpu or native: kernels of that target only, of --emit=opencl and kernel-ir",
          .text = &o->target, .commands = COMPILE, .values = TARGETS},
         {"--flatten MODE", "incremental (default), moderate, full, outer", .text = &mode,
          .commands = ANY & ~CHECK, .values = modes},
+        {"--portable", "NAME runs on other processors of this kind, too", .flag = &o->portable,
+         .commands = COMPILE},
         {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server,
          .commands = COMPILE},
         {"--force", "writes over files that minifut did not make", .flag = &o->force,
@@ -293,7 +302,7 @@ static const OutputKind c_text = {.heads = {"/* " EMIT_HEAD}},
                         manifest = {.heads = {EMIT_MANIFEST_HEAD}},
                         binary_file = {.ours = binary_is_ours};
 
-/* The text that --emit asks for; without it the program. */
+/* The text that --emit asks for. */
 static void emit(Ctx *cx, Out *out, const Options *o, const Plan *plan)
 {
     const KTarget *t = o->target ? ktarget_named(o->target) : NULL;
@@ -325,10 +334,10 @@ static int write_library(Ctx *cx, const Options *o, const Plan *plan, const Outp
 static int write_program(Ctx *cx, const Options *o, const Plan *plan, const Outputs *os)
 {
     Out text = {0};
-    emit(cx, &text, o, plan);
+    BinaryKernels kernels = {emit_c(cx, &text, plan, o->file), o->portable};
     int code = output_write(os, &os->of[0], &text);
     out_free(&text);
-    return code ? code : binary_build(cx->perm, os->of[1].path);
+    return code ? code : binary_build(cx->perm, os->of[1].path, &kernels);
 }
 
 /* The text that --emit asks for, without a plan where it needs none. */

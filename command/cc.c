@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MAX_WORDS = 1024 };
@@ -21,35 +24,101 @@ static void split(char *text, const char **words, int *n)
         words[(*n)++] = w;
 }
 
-int cc_run(const char *const *args, bool quiet)
+static void add(const char *const *list, const char **words, int *n)
+{
+    for (; *list && *n < MAX_WORDS; list++)
+        words[(*n)++] = *list;
+}
+
+/* Becomes the compiler. */
+static void run_call(const CcCall *c, bool quiet)
 {
     const char *words[MAX_WORDS + 1];
     int n = 0;
     const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
-    char *cc_words = mem_or_exit(strdup(cc && *cc ? cc : "cc"));
-    char *flag_words = mem_or_exit(strdup(flags ? flags : ""));
-    split(cc_words, words, &n);
+    split(mem_or_exit(strdup(cc && *cc ? cc : "cc")), words, &n);
     if (n == 0)
         words[n++] = "cc";
     words[n++] = "-std=gnu11";
-    words[n++] = "-O1"; /* host code does little; -O2 would take twice as long */
-    split(flag_words, words, &n);
-    for (int i = 0; args[i] && n < MAX_WORDS; i++)
-        words[n++] = args[i];
+    add(c->flags, words, &n);
+    split(mem_or_exit(strdup(flags ? flags : "")), words, &n);
+    add(c->args, words, &n);
     words[n] = NULL;
-    pid_t pid = child_fork(true);
-    if (pid == 0) {
-        int null = quiet ? open("/dev/null", O_WRONLY) : -1;
-        if (null >= 0)
-            dup2(null, 2);
-        execvp(words[0], (char *const *)words);
-        fprintf(stderr, "%s: %s\n", words[0], strerror(errno));
-        _exit(127);
+    int null = quiet ? open("/dev/null", O_WRONLY) : -1;
+    if (null >= 0)
+        dup2(null, 2);
+    execvp(words[0], (char *const *)words);
+    fprintf(stderr, "%s: %s\n", words[0], strerror(errno));
+    _exit(127);
+}
+
+/* Waits for n processes; the status of the first that fails, which ends the others. */
+static int wait_all(pid_t *pids, int n)
+{
+    int failed = 0, status;
+    for (pid_t pid; (pid = waitpid(-1, &status, 0)) > 0 || errno == EINTR;) {
+        for (int i = 0; i < n; i++)
+            pids[i] = pids[i] == pid ? 0 : pids[i];
+        if (pid < 0 || status == 0 || failed)
+            continue;
+        failed = status;
+        for (int i = 0; i < n; i++)
+            if (pids[i])
+                kill(pids[i], SIGTERM);
     }
-    int status = pid < 0 ? -1 : child_wait(pid);
-    free(cc_words);
-    free(flag_words);
-    return status;
+    return failed;
+}
+
+/* In a child: all calls as its children, in its group, so that what ends it ends them. */
+static void run_calls(const CcCall *calls, int n, bool quiet)
+{
+    pid_t *pids = mem_or_exit(calloc((size_t)n, sizeof *pids));
+    for (int i = 0; i < n; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGTERM);
+            run_call(&calls[i], quiet);
+        }
+        if (pids[i] < 0) {
+            fprintf(stderr, "minifut: cannot start the C compiler: %s\n", strerror(errno));
+            kill(0, SIGTERM);
+        }
+    }
+    int status = wait_all(pids, n);
+    if (WIFSIGNALED(status)) { /* end alike */
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WEXITSTATUS(status));
+}
+
+int cc_run_all(const CcCall *calls, int n, bool quiet)
+{
+    pid_t pid = child_fork(true);
+    if (pid == 0 && n == 1)
+        run_call(&calls[0], quiet);
+    if (pid == 0)
+        run_calls(calls, n, quiet);
+    return pid < 0 ? -1 : child_wait(pid);
+}
+
+int cc_run(const char *const *args, bool quiet)
+{
+    static const char *const flags[] = {"-O1", NULL}; /* -O2 would take twice as long */
+    return cc_run_all(&(CcCall){flags, args}, 1, quiet);
+}
+
+bool cc_level_chosen(void)
+{
+    const char *words[MAX_WORDS + 1], *flags = getenv("CFLAGS");
+    char *text = mem_or_exit(strdup(flags ? flags : ""));
+    int n = 0;
+    bool chosen = false;
+    split(text, words, &n);
+    for (int i = 0; i < n; i++)
+        chosen |= strncmp(words[i], "-O", 2) == 0;
+    free(text);
+    return chosen;
 }
 
 char *cc_file(const char *path)

@@ -4,12 +4,22 @@
 
 #include <stdbool.h>
 
-/* Runs $CC (cc) -std=gnu11 -O1 $CFLAGS ARGS... and waits; the two variables are split at white
- * space. `args` ends with NULL; those that are files are made by cc_file. `quiet`: without its
- * messages. 0 if it succeeded, -1 and errno if it could not be started, else its status as of
- * waitpid. A signal meanwhile ends it and all that it started, if signals are held
+/* A call: $CC (cc) -std=gnu11 FLAGS... $CFLAGS ARGS..., the two variables split at white space, so
+ * that of options which exclude each other those of CFLAGS count. Both lists end with NULL; of
+ * `args` those that are files are made by cc_file. */
+typedef struct {
+    const char *const *flags, *const *args;
+} CcCall;
+
+/* Runs the calls side by side, and waits. `quiet`: without their messages. 0 if all succeeded, -1
+ * and errno if they could not be started, else the status of one that failed, as of waitpid; it
+ * ends the others. A signal meanwhile ends all and what they started, if signals are held
  * (command/child.h). */
+int cc_run_all(const CcCall *calls, int n, bool quiet);
+/* One call, with a level of optimisation for host code, which does little. */
 int cc_run(const char *const *args, bool quiet);
+/* Does $CFLAGS choose a level of optimisation? */
+bool cc_level_chosen(void);
 
 /* The name of a file as an argument that cannot be taken for an option or a file of options; to
  * free(). */

@@ -3,12 +3,14 @@
 
 #include "command/cc.h"
 #include "command/child.h"
+#include "command/tempdir.h"
 #include "common/policy.h"
 #include "emit/emit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,24 +45,136 @@ static const char *compiled_runtime(Arena *a)
     return NULL;
 }
 
-/* Runs the C compiler: c_file -> binary. */
-static int run_cc(Arena *a, const char *binary, const char *c_file)
+/* --- The calls of the C compiler -------------------------------------------------------------- */
+
+/* Kernels are optimised for this machine, host code little: -O2 would take twice as long. What the
+ * language says of floats holds for both: no sum takes a product in without being rounded. */
+#define EXACT "-ffp-contract=off"
+#if defined(__x86_64__) || defined(__i386__)
+#define NATIVE "-march=native"
+#elif defined(__aarch64__)
+#define NATIVE "-mcpu=native"
+#else
+#define NATIVE EXACT
+#endif
+static const char *const host_flags[] = {"-O1", EXACT, NULL};
+static const char *const kernel_flags[] = {
+    "-O3", "-fno-math-errno", "-fno-trapping-math", "-w", EXACT, NATIVE, NULL};
+static const char *const portable_flags[] = {
+    "-O3", "-fno-math-errno", "-fno-trapping-math", "-w", EXACT, NULL};
+
+enum { MOST_PARTS = 16, PART_BYTES = 16000, MORE_ARGS = 12 };
+
+typedef struct {
+    Arena *arena;
+    const char *source; /* as an argument, and what is made of it */
+    const char *binary;
+    int parts; /* of the kernels, compiled apart from the host code; 0: all is compiled at once */
+    const char *folder; /* of objects, if there are parts */
+} Build;
+
+/* Reading what stands before the kernels takes as long as to compile PART_BYTES of them. */
+static int parts_of(size_t kernels)
 {
-    const char *runtime = compiled_runtime(a);
-    char *out = cc_file(binary), *in = cc_file(c_file);
-    const char *args[10] = {"-o", out, in};
-    int n = 3;
-    if (runtime) {
-        args[n++] = "-DRT_API=";
-        args[n++] = "-DRT_SEPARATE";
-        args[n++] = runtime;
+    cpu_set_t set;
+    int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    size_t parts = kernels / PART_BYTES + 1, most = cores < MOST_PARTS ? (size_t)cores : MOST_PARTS;
+    return kernels == 0 || cc_level_chosen() ? 0 : (int)(parts < most ? parts : most);
+}
+
+static char *own_file(Arena *a, const char *path)
+{
+    char *file = cc_file(path);
+    char *own = arena_strdup(a, file);
+    free(file);
+    return own;
+}
+
+/* "FOLDER/3.o"; the host code's is number `parts`. */
+static const char *object(const Build *b, int i)
+{
+    return own_file(b->arena, arena_printf(b->arena, "%s/%d.o", b->folder, i));
+}
+
+static void add(const char **args, int *n, const char *arg)
+{
+    args[(*n)++] = arg;
+    args[*n] = NULL;
+}
+
+static void add_runtime(const char *runtime, const char **args, int *n)
+{
+    if (!runtime)
+        return;
+    add(args, n, "-DRT_API=");
+    add(args, n, "-DRT_SEPARATE");
+}
+
+static void add_libraries(const char *runtime, const char **args, int *n)
+{
+    if (runtime)
+        add(args, n, runtime);
+    add(args, n, "-lm");
+    add(args, n, "-ldl"); /* a driver that is looked for when programs run */
+    add(args, n, "-lpthread");
+}
+
+static int compile_whole(const Build *b)
+{
+    const char *args[MORE_ARGS], *runtime = compiled_runtime(b->arena);
+    int n = 0;
+    add(args, &n, "-o");
+    add(args, &n, b->binary);
+    add(args, &n, b->source);
+    add_runtime(runtime, args, &n);
+    add_libraries(runtime, args, &n);
+    return cc_run_all(&(CcCall){host_flags, args}, 1, false);
+}
+
+/* The call that makes an object: of kernels, or of the host code. */
+static CcCall part_call(const Build *b, int i, const char *const *flags, const char *runtime)
+{
+    const char **args = NEWN(b->arena, const char *, MORE_ARGS);
+    int n = 0;
+    if (i == b->parts) {
+        add(args, &n, "-DRT_PART_HOST");
+        add_runtime(runtime, args, &n);
+    } else {
+        add(args, &n, "-DRT_PART_KERNELS");
+        add(args, &n, arena_printf(b->arena, "-DRT_PARTS=%d", b->parts));
+        add(args, &n, arena_printf(b->arena, "-DRT_PART=%d", i));
     }
-    args[n++] = "-lm";
-    args[n++] = "-ldl"; /* drivers are looked for when programs run */
-    args[n++] = "-lpthread";
-    int status = cc_run(args, false);
-    free(out);
-    free(in);
+    add(args, &n, "-c");
+    add(args, &n, "-o");
+    add(args, &n, object(b, i));
+    add(args, &n, b->source);
+    return (CcCall){i == b->parts ? host_flags : flags, args};
+}
+
+static int link_parts(const Build *b, const char *runtime)
+{
+    const char *args[MOST_PARTS + MORE_ARGS];
+    int n = 0;
+    add(args, &n, "-o");
+    add(args, &n, b->binary);
+    for (int i = b->parts; i >= 0; i--)
+        add(args, &n, object(b, i));
+    add_libraries(runtime, args, &n);
+    return cc_run_all(&(CcCall){host_flags, args}, 1, false);
+}
+
+static int compile_parts(const Build *b, bool portable)
+{
+    const char *runtime = compiled_runtime(b->arena);
+    CcCall calls[MOST_PARTS + 1];
+    for (int i = 0; i <= b->parts; i++)
+        calls[i] = part_call(b, i, portable ? portable_flags : kernel_flags, runtime);
+    int status = cc_run_all(calls, b->parts + 1, false);
+    return status ? status : link_parts(b, runtime);
+}
+
+static void tell_failure(int status, const char *c_file)
+{
     if (status < 0)
         fprintf(stderr, "minifut: cannot run the C compiler: %s\n", strerror(errno));
     else if (WIFSIGNALED(status))
@@ -70,6 +184,22 @@ static int run_cc(Arena *a, const char *binary, const char *c_file)
     else if (status)
         fprintf(stderr, "minifut: the C compiler failed on %s; is a C compiler installed (gcc)?\n",
                 c_file);
+}
+
+/* c_file -> binary. Objects are in a folder of their own. */
+static int compile(Arena *a, const char *binary, const char *c_file, const BinaryKernels *k)
+{
+    TempDir folder = {0};
+    Build b = {a, own_file(a, c_file), own_file(a, binary), parts_of(k->bytes), NULL};
+    if (b.parts > 0 && !tempdir_open(&folder, NULL)) {
+        fprintf(stderr, "minifut: cannot make a folder %s: %s\n", folder.path, strerror(errno));
+        free(folder.path);
+        return EXIT_USER;
+    }
+    b.folder = folder.path;
+    int status = b.parts > 0 ? compile_parts(&b, k->portable) : compile_whole(&b);
+    tell_failure(status, c_file);
+    tempdir_close(&folder);
     return status ? EXIT_USER : 0;
 }
 
@@ -84,7 +214,7 @@ static bool put_in_place(const char *tmp, const char *name)
            rename(tmp, name) == 0;
 }
 
-int binary_build(Arena *a, const char *name)
+int binary_build(Arena *a, const char *name, const BinaryKernels *k)
 {
     const char *c_file = arena_printf(a, "%s.c", name);
     char *tmp = arena_printf(a, "%s.XXXXXX", name);
@@ -92,7 +222,7 @@ int binary_build(Arena *a, const char *name)
     int fd = mkstemp(tmp), code = EXIT_USER;
     if (fd >= 0) {
         close(fd);
-        code = run_cc(a, tmp, c_file);
+        code = compile(a, tmp, c_file, k);
     }
     if (fd < 0 || (code == 0 && !put_in_place(tmp, name))) {
         fprintf(stderr, "minifut: cannot write %s: %s\n", name, strerror(errno));

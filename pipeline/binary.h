@@ -5,12 +5,20 @@
 #include "base/arena.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* What is known of kernels that are C functions. */
+typedef struct {
+    size_t bytes;  /* of their text (emit_c) */
+    bool portable; /* they run on other machines of this kind, too */
+} BinaryKernels;
 
 /* Builds NAME from NAME.c, in a new file beside it; an old NAME stays as it was until the new one
  * is there. The exit code, 0 or 1 after a message. The runtime, which all programs begin with, is
  * taken from a library that holds it compiled, where there is one of this very text
- * (libminifut_rt-DIGEST.a). */
-int binary_build(Arena *a, const char *name);
+ * (libminifut_rt-DIGEST.a). Kernels are compiled apart from host code, optimised and side by side,
+ * unless $CFLAGS chooses one level for all. */
+int binary_build(Arena *a, const char *name, const BinaryKernels *k);
 /* Is it a program that we have built? Such programs have their help in them. */
 bool binary_is_ours(const char *path);
 /* Can a program get this name? A folder cannot, and a device or pipe must not be replaced: false
