@@ -20,6 +20,14 @@ const char *embed_runtime(RuntimePart part, size_t *n)
     return parts[part].text;
 }
 
+void emit_runtime(Out *o, RuntimePart part)
+{
+    size_t n;
+    const char *text = embed_runtime(part, &n);
+    out_putn(o, text, n);
+    out_puts(o, "\n");
+}
+
 const char *embed_digest(void)
 {
     return runtime_digest;

@@ -130,14 +130,6 @@ static const char *program_name(Ctx *cx, const char *source)
     return name;
 }
 
-void put_runtime(Out *o, RuntimePart part)
-{
-    size_t n;
-    const char *text = embed_runtime(part, &n);
-    out_putn(o, text, n);
-    out_puts(o, "\n");
-}
-
 /* The program up to its tables, behind these parts of the runtime. */
 static Emit emit_tables(Ctx *cx, Out *o, const Plan *p, const char *source_name, RuntimePart shell)
 {
@@ -146,8 +138,8 @@ static Emit emit_tables(Ctx *cx, Out *o, const Plan *p, const char *source_name,
     out_puts(o, "\n/* First the runtime, which is the same for every program; then, from the line\n"
                 " * \"==== The program\" on: the kernels' sources, tables, and a function for each "
                 "entry. */\n");
-    put_runtime(o, RUNTIME_CORE);
-    put_runtime(o, shell);
+    emit_runtime(o, RUNTIME_CORE);
+    emit_runtime(o, shell);
     out_puts(o, "/* ==== The program ==== */\n\n");
     emit_functions(&em);
     out_puts(o, "#ifndef RT_PART_KERNELS\n\n");
@@ -181,7 +173,7 @@ void emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out)
     heading(&out->c, "Futhark's C API: types and entry points");
     out_c_comment(&out->h, EMIT_HEAD "%s. Not meant to be edited.", source_name);
     out_puts(&out->h, "\n#pragma once\n\n");
-    put_runtime(&out->h, RUNTIME_API);
+    emit_runtime(&out->h, RUNTIME_API);
     Api *api = api_new(cx, em.b, p);
     api_header(&out->h, api);
     api_functions(&out->c, api);

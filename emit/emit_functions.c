@@ -5,7 +5,7 @@
  *     #ifndef RT_PART_HOST
  *     ... native.h
  *     #if 0 % RT_PARTS == RT_PART
- *     RT_KERNEL void kernel_segmap_main_0(...)
+ *     ... void kernel_segmap_main_0(...)
  *     #endif
  *     ...
  *     #else
@@ -69,7 +69,7 @@ static void emit_target(Emit *em, int target)
     em->alike[target] = alike(em, target);
     out_printf(em->o, "/* --- Kernels: %s --- */\n\n#ifndef RT_PART_HOST\n\n",
                ktargets[target].what);
-    put_runtime(em->o, RUNTIME_KERNELS);
+    emit_runtime(em->o, RUNTIME_KERNELS);
     definitions(em, target);
     out_puts(em->o, "#undef mf_exp_f32\n#undef mf_log_f32\n#else\n");
     declarations(em, target);

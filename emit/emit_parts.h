@@ -34,9 +34,9 @@ typedef struct {
     size_t functions;                 /* ... and how many bytes of text they are */
 } Emit;
 
-/* --- emit.c ---------------------------------------------------------------------------------- */
+/* --- embed.c --------------------------------------------------------------------------------- */
 
-void put_runtime(Out *o, RuntimePart part);
+void emit_runtime(Out *o, RuntimePart part);
 
 /* --- emit_names.c ---------------------------------------------------------------------------- */
 

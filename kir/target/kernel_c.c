@@ -300,7 +300,7 @@ static void line_text(Out *o, const KWords *w, const KStm *s)
         return;
     case KST_WORK: work_text(o, w, s); return;
     case KST_LEAVE: out_printf(o, "goto %s;\n", s->target->label); return;
-    case KST_BARRIER: w->barrier(o, s); return;
+    case KST_BARRIER: w->meet(o, s); return;
     case KST_FAIL: fail_text(o, s); return;
     case KST_HEAP: heap_text(o, s); return;
     case KST_SHUFFLE:

@@ -8,16 +8,15 @@
 #include "kir/kir.h"
 
 typedef struct {
-    const char *space[N_KSPACES]; /* in front of a type: where that is */
+    const char *space[N_KSPACES]; /* in front of a type: where that lies */
     const char *view;             /* ... that a VIEW's elements have: memory of other types, too */
     const char *at; /* a function around positions that are one variable; NULL: none */
-    /* "*(const __global float4 *)(xs + ", in front of a position, and ")" behind it: elements as a
-     * vector */
+    /* What stands in front of a position, and ")" behind it, to have elements from there on as a
+     * vector: a cast of the sum of buffer and position. */
     void (*vector)(Out *o, const KStm *s, KType t);
-    void (*unroll)(Out *o, int turns); /* a line in front of a FOR; -1: all turns */
-    void (*barrier)(Out *o, const KStm *s);
-    /* "atomic_add((volatile __global i32 *)&": the call of an ATOMIC or CAS up to the place. name:
-     * "add", "xchg", "cmpxchg" */
+    void (*unroll)(Out *o, int turns);   /* a line in front of a FOR; -1: all turns */
+    void (*meet)(Out *o, const KStm *s); /* a BARRIER */
+    /* The call of an ATOMIC or CAS up to the place. name: "add", "xchg", "cmpxchg" */
     void (*atomic)(Out *o, const KStm *s, const char *name);
 } KWords;
 

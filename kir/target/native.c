@@ -36,7 +36,7 @@ static void unroll_text(Out *o, int turns)
 }
 
 /* Kernels that meet have groups of one, and no barrier (kir_specialize). */
-static void barrier_text(Out *o, const KStm *s)
+static void meet_text(Out *o, const KStm *s)
 {
     (void)o;
     ice(s->loc, "a barrier in C");
@@ -52,7 +52,7 @@ static const KWords words = {
     .view = "mf_view_",
     .vector = vector_text,
     .unroll = unroll_text,
-    .barrier = barrier_text,
+    .meet = meet_text,
     .atomic = atomic_text,
 };
 
@@ -79,6 +79,7 @@ static void use_exp(void *env, const KExp *x)
 static bool use_stm(void *env, KStm *s)
 {
     Used *u = env;
+    ASSERT(s->kind != KST_SHUFFLE); /* with nobody */
     kstm_visit_exps(s, use_exp, u);
     if (s->buf)
         ptrset_add(u->names, s->buf);

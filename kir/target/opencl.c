@@ -25,7 +25,7 @@ static void unroll_text(Out *o, int turns)
         out_printf(o, turns < 0 ? "#pragma unroll\n" : "#pragma unroll %d\n", turns);
 }
 
-static void barrier_text(Out *o, const KStm *s)
+static void meet_text(Out *o, const KStm *s)
 {
     bool local = s->fence & 1u << KS_LOCAL, global = s->fence & 1u << KS_GLOBAL;
     out_printf(o, "%s(%s%s%s);\n", s->lead ? "mf_meet_lead" : "barrier",
@@ -56,7 +56,7 @@ static const KWords words = {
     .at = "mf_at",
     .vector = vector_text,
     .unroll = unroll_text,
-    .barrier = barrier_text,
+    .meet = meet_text,
     .atomic = atomic_text,
 };
 

@@ -1,12 +1,12 @@
-/* Put in front of kernels that are C functions, behind common/scalar.h: what kir/target/native.c and exp/exp_c.c write. The twin of
- * prelude.cl. */
+/* Put in front of kernels that are C functions, behind common/scalar.h: what kir/target/native.c
+ * and exp/exp_c.c write. The twin of prelude.cl. */
 #include <stdbool.h>
 #include <stddef.h>
 
 #define MF_HELPER static inline __attribute__((unused))
 
-/* A program is one file, compiled as it is or, by minifut, in parts, side by side: its host code (RT_PART_HOST), and each RT_PARTS-th of
- * its kernels, from number RT_PART on (RT_PART_KERNELS). */
+/* A program is one file, compiled as it is or, by minifut, in parts, side by side: its host code
+ * (RT_PART_HOST), and each RT_PARTS-th of its kernels, from number RT_PART on (RT_PART_KERNELS). */
 #if defined(RT_PART_HOST) || defined(RT_PART_KERNELS)
 #define RT_KERNEL __attribute__((visibility("hidden")))
 #else
@@ -24,12 +24,14 @@ typedef struct {
 } mf_place;
 
 /* Group `first`, counted with dimension 0 innermost. */
-MF_HELPER __attribute__((always_inline)) mf_place mf_begin(const size_t *groups, const size_t *size, size_t first)
+MF_HELPER __attribute__((always_inline)) mf_place mf_begin(const size_t *groups, const size_t *size,
+                                                           size_t first)
 {
-    return (mf_place){{first % groups[0], first / groups[0] % groups[1], first / groups[0] / groups[1]},
-                      {groups[0], groups[1], groups[2]},
-                      {0, 0, 0},
-                      {size[0], size[1], size[2]}};
+    return (mf_place){
+        {first % groups[0], first / groups[0] % groups[1], first / groups[0] / groups[1]},
+        {groups[0], groups[1], groups[2]},
+        {0, 0, 0},
+        {size[0], size[1], size[2]}};
 }
 
 MF_HELPER __attribute__((always_inline)) void mf_next(mf_place *p)
@@ -54,69 +56,44 @@ MF_HELPER __attribute__((always_inline)) void mf_next(mf_place *p)
 #define get_num_groups(d)  mf_num_groups(d)
 #define get_global_size(d) mf_global_size(d)
 
-/* Work-items run one after the other, each its own sub-group and lead; kernels are not built for sizes. */
-#define mf_lane()                0
-#define MF_LANES                 1
-#define MF_IN_LEAD               1
-#define MF_LEAD_SIZE             1
-#define MF_UNROLLS               0
-#define mf_shuffle_bool(x, lane) ((void)(lane), (x))
-#define mf_shuffle_i8            mf_shuffle_bool
-#define mf_shuffle_u8            mf_shuffle_bool
-#define mf_shuffle_i16           mf_shuffle_bool
-#define mf_shuffle_u16           mf_shuffle_bool
-#define mf_shuffle_i32           mf_shuffle_bool
-#define mf_shuffle_u32           mf_shuffle_bool
-#define mf_shuffle_i64           mf_shuffle_bool
-#define mf_shuffle_u64           mf_shuffle_bool
-#define mf_shuffle_f32           mf_shuffle_bool
-#define mf_shuffle_f64           mf_shuffle_bool
-#define mf_shuffle_index         mf_shuffle_bool
+#define MF_UNROLLS 0 /* kernels are not built for sizes */
 
 /* --- Memory --- */
 
 /* Elements that lie in memory which has elements of other types, too. */
-#define MF_VIEW(T) typedef mf_##T __attribute__((may_alias)) mf_view_##T;
-typedef mf_bool mf_view_mf_bool;
-MF_VIEW(i8)
-MF_VIEW(i16)
-MF_VIEW(i32)
-MF_VIEW(i64)
-MF_VIEW(u8)
-MF_VIEW(u16)
-MF_VIEW(u32)
-MF_VIEW(u64)
-MF_VIEW(f32)
-MF_VIEW(f64)
+#define MF_VIEW(TAG, T, ...) typedef mf_##T __attribute__((may_alias)) mf_view_##T;
+RT_NUMBERS(MF_VIEW, )
+typedef mf_bool mf_view_mf_bool; /* bytes lie anywhere */
 
-/* What lies at p gets another value in one step; back comes what was there. A group that sees the value also sees what was written
- * before it. */
-#define MF_ATOMIC(T, name, value)                                                                                      \
-    MF_HELPER mf_##T mf_atomic_##name##_##T(mf_##T *p, mf_##T x)                                                       \
-    {                                                                                                                  \
-        mf_##T old = __atomic_load_n(p, __ATOMIC_RELAXED);                                                             \
-        while (!__atomic_compare_exchange_n(p, &old, value, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))                 \
-            ;                                                                                                          \
-        return old;                                                                                                    \
+/* What lies at p gets another value in one step; back comes what was there. A group that sees the
+ * value also sees what was written before it. */
+#define MF_ATOMIC(T, name, value)                                                                  \
+    MF_HELPER mf_##T mf_atomic_##name##_##T(mf_##T *p, mf_##T x)                                   \
+    {                                                                                              \
+        mf_##T old = __atomic_load_n(p, __ATOMIC_RELAXED);                                         \
+        while (!__atomic_compare_exchange_n(p, &old, value, true, __ATOMIC_ACQ_REL,                \
+                                            __ATOMIC_RELAXED))                                     \
+            ;                                                                                      \
+        return old;                                                                                \
     }
-#define MF_ATOMIC_BUILTIN(T, name, builtin)                                                                            \
-    MF_HELPER mf_##T mf_atomic_##name##_##T(mf_##T *p, mf_##T x)                                                       \
-    {                                                                                                                  \
-        return builtin(p, x, __ATOMIC_ACQ_REL);                                                                        \
+#define MF_ATOMIC_BUILTIN(T, name, builtin)                                                        \
+    MF_HELPER mf_##T mf_atomic_##name##_##T(mf_##T *p, mf_##T x)                                   \
+    {                                                                                              \
+        return builtin(p, x, __ATOMIC_ACQ_REL);                                                    \
     }
-#define MF_ATOMICS(T)                                                                                                  \
-    MF_ATOMIC_BUILTIN(T, add, __atomic_fetch_add)                                                                      \
-    MF_ATOMIC_BUILTIN(T, sub, __atomic_fetch_sub)                                                                      \
-    MF_ATOMIC_BUILTIN(T, and, __atomic_fetch_and)                                                                      \
-    MF_ATOMIC_BUILTIN(T, or, __atomic_fetch_or)                                                                        \
-    MF_ATOMIC_BUILTIN(T, xor, __atomic_fetch_xor)                                                                      \
-    MF_ATOMIC_BUILTIN(T, xchg, __atomic_exchange_n)                                                                    \
-    MF_ATOMIC(T, min, old < x ? old : x)                                                                               \
-    MF_ATOMIC(T, max, old < x ? x : old)                                                                               \
-    MF_HELPER mf_##T mf_atomic_cmpxchg_##T(mf_##T *p, mf_##T old, mf_##T x)                                            \
-    {                                                                                                                  \
-        __atomic_compare_exchange_n(p, &old, x, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                            \
-        return old;                                                                                                    \
+#define MF_ATOMICS(T)                                                                              \
+    MF_ATOMIC_BUILTIN(T, add, __atomic_fetch_add)                                                  \
+    MF_ATOMIC_BUILTIN(T, sub, __atomic_fetch_sub)                                                  \
+    MF_ATOMIC_BUILTIN(T, and, __atomic_fetch_and)                                                  \
+    MF_ATOMIC_BUILTIN(T, or, __atomic_fetch_or)                                                    \
+    MF_ATOMIC_BUILTIN(T, xor, __atomic_fetch_xor)                                                  \
+    MF_ATOMIC_BUILTIN(T, xchg, __atomic_exchange_n)                                                \
+    MF_ATOMIC(T, min, old < x ? old : x)                                                           \
+    MF_ATOMIC(T, max, old < x ? x : old)                                                           \
+    MF_HELPER mf_##T mf_atomic_cmpxchg_##T(mf_##T *p, mf_##T old, mf_##T x)                        \
+    {                                                                                              \
+        __atomic_compare_exchange_n(p, &old, x, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);        \
+        return old;                                                                                \
     }
 MF_ATOMICS(i32)
 MF_ATOMICS(u32)
@@ -125,20 +102,21 @@ MF_ATOMICS(u64)
 #define MF_ATOMIC64 1
 
 /* Sums of floats, by their bits N. */
-#define MF_ATOMIC_SUM(T, N)                                                                                            \
-    MF_HELPER mf_##T mf_atomic_add_##T(mf_##T *p, mf_##T x)                                                            \
-    {                                                                                                                  \
-        mf_view_##N *bits = (mf_view_##N *)p;                                                                          \
-        mf_##N old = __atomic_load_n(bits, __ATOMIC_RELAXED);                                                          \
-        while (!__atomic_compare_exchange_n(bits, &old, mf_to_bits_##T(mf_from_bits_##N(old) + x), true,               \
-                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))                                       \
-            ;                                                                                                          \
-        return mf_from_bits_##N(old);                                                                                  \
+#define MF_ATOMIC_SUM(T, N)                                                                        \
+    MF_HELPER mf_##T mf_atomic_add_##T(mf_##T *p, mf_##T x)                                        \
+    {                                                                                              \
+        mf_view_##N *bits = (mf_view_##N *)p;                                                      \
+        mf_##N old = __atomic_load_n(bits, __ATOMIC_RELAXED);                                      \
+        while (!__atomic_compare_exchange_n(bits, &old, mf_to_bits_##T(mf_from_bits_##N(old) + x), \
+                                            true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))             \
+            ;                                                                                      \
+        return mf_from_bits_##N(old);                                                              \
     }
 MF_ATOMIC_SUM(f32, u32)
 MF_ATOMIC_SUM(f64, u64)
 
-/* Several groups write different numbers into one word of their local memory, which nobody else has. */
+/* Several groups write different numbers into one word of their local memory, which nobody else
+ * has. */
 #define MF_WRITE_ANY(place, number) ((place) = (number))
 
 /* Words by which groups tell each other something while they run. */
