@@ -35,8 +35,9 @@ table("usage", False, [
     ("a value too many", "explain --json=yes p.sf", "option --json takes no value"),
     ("mode", "compile --flatten=deep p.sf", "unknown mode 'deep': incremental"),
     ("kind", "compile --emit=asm p.sf", "--emit=asm: c, opencl, kernel-ir, plan, memory or ir"),
-    ("target", "compile --emit=opencl --target=tpu p.sf", "--target=tpu: gpu or cpu"),
-    ("target of a program", "compile --target=gpu p.sf", "--target=gpu: gpu or cpu, with --emit=opencl"),
+    ("target", "compile --emit=opencl --target=tpu p.sf", "--target=tpu: gpu, cpu or native"),
+    ("target of a program", "compile --target=gpu p.sf", "--target=gpu: gpu, cpu or native, with --emit=opencl"),
+    ("portable text", "compile --emit=c --portable p.sf", "--portable is about a program that is built"),
     ("emit to a file", "compile --emit=c -o x p.sf", "does not go with -o"),
     ("pass", "ir --after=magic p.sf", "unknown pass 'magic'"),
     ("first pass", "ir --from=magic p.sf", "unknown pass 'magic'"),
@@ -498,9 +499,9 @@ def hostile_names_in_C(box):
 def kernels_of_each_target(box):
     """Barriers are for GPUs; what is made for any target asks for traits, what a target runs does not."""
     box.put("p.sf", "entry main [n] (xs: [n]f32) : f32 = reduce (+) 0.0f32 xs\n")
-    gpu, cpu = (box.minifut(f"compile --emit=opencl --target={t} p.sf", 0)[0] for t in ("gpu", "cpu"))
-    if "barrier(" not in gpu or "barrier(" in cpu or box.minifut("compile --emit=opencl p.sf", 0)[0] != gpu + "\n" + cpu:
-        raise Failed("the kernels of two targets")
+    texts = [box.minifut(f"compile --emit=opencl --target={t} p.sf", 0)[0] for t in ("gpu", "cpu", "native")]
+    if ["barrier(" in text for text in texts] != [True, False, False] or box.minifut("compile --emit=opencl p.sf", 0)[0] != "\n".join(texts):
+        raise Failed("the kernels of three targets")
     made = box.minifut("compile --emit=kernel-ir p.sf", 0)[0]
     done = box.minifut("compile --emit=kernel-ir --target=gpu p.sf", 0)[0]
     if "if teams {" not in made or "teams" in done or "barrier" not in done:
@@ -508,6 +509,9 @@ def kernels_of_each_target(box):
     for name, text in (("made.kir", made), ("done.kir", done)):
         box.put(name, text)
         box.minifut(f"kir --target=cpu --opencl {name}", 0)
+    same = [box.minifut(f"compile --emit=kernel-ir --target={t} p.sf", 0)[0] for t in ("cpu", "native")]
+    if same[0] != same[1] or "void kernel_" not in box.minifut("kir --target=native --opencl made.kir", 0)[0]:
+        raise Failed("kernels of CPUs with OpenCL and without")
 
 
 @case(False)
@@ -534,7 +538,7 @@ def option_of_a_C_compiler(box):
     (box.path / "cc").chmod(0o755)
     got = box.run([MINIFUT, "compile", "-o", "-rf x", "p.sf"], USER, "cannot write -rf x", leaves=["-rf x.c"],
                   env={"CC": "./cc  -q", "CFLAGS": " -a  -b "})[0].splitlines()
-    if got[:5] != ["-q", "-std=gnu11", "-O1", "-a", "-b"] or got[7] != "./-rf x.c":
+    if got[:6] != ["-q", "-std=gnu11", "-O1", "-ffp-contract=off", "-a", "-b"] or got[8] != "./-rf x.c":
         raise Failed(f"the C compiler got {got}")
 
 

@@ -2,8 +2,9 @@
 import os
 import re
 import shutil
+import subprocess
 
-from box import EXAMPLES, GOOD, MINIFUT, ROOT, Failed, case, table
+from box import EXAMPLES, GOOD, MINIFUT, ROOT, USER, Failed, case, table
 from commands import long_program, nest_program
 
 MOST_LINES = 300  # of a function
@@ -157,27 +158,35 @@ def primes_in_names_of_entry_points(box):
             raise Failed(f"no entry {name}")
 
 
-# A C compiler that tells what it is asked.
+# A C compiler that tells what it is asked, a call a line.
 TELLING = '#!/bin/sh\necho "$@" >>asked\nprevious=\nfor word; do [ "$previous" != -o ] || echo made >"$word"; previous=$word; done\n'
+
+
+def calls(box, args, minifut=MINIFUT, **env):
+    """What `minifut compile` asks of a C compiler that tells. Objects are in a folder of their own, and do not stay."""
+    (box.path / box.put("bin/cc", TELLING)).chmod(0o755)
+    (box.path / "tmp").mkdir(exist_ok=True)
+    chosen = {"PATH": f"{box.path}/bin:{os.environ['PATH']}", "MINIFUT_RUNTIME": "", "CC": "", "CFLAGS": "",
+              "TMPDIR": str(box.path / "tmp"), **env}
+    box.run([minifut, "compile", "--force", *args.split()], 0, leaves=("p", "p.c", "asked"), env=chosen)
+    told = (box.path / "asked").read_text().splitlines()
+    (box.path / "asked").unlink()
+    if list((box.path / "tmp").iterdir()):
+        raise Failed(f"left {list((box.path / 'tmp').iterdir())}")
+    return told
 
 
 @case(False)
 def a_runtime_compiled_once(box):
     """Programs take it from the library that was built with the compiler, unless somebody chose another C compiler or flags,
     or the library is not there or has another text."""
-    (box.path / box.put("bin/cc", TELLING)).chmod(0o755)
-    path = f"{box.path}/bin:{os.environ['PATH']}"
-    alone = {"PATH": path, "MINIFUT_RUNTIME": "", "CC": "", "CFLAGS": ""}
     box.put("p.sf", GOOD)
 
     def asked(minifut=MINIFUT, **env):
-        box.run([minifut, "compile", "--force", "p.sf"], 0, leaves=("p", "p.c", "asked"), env={**alone, **env})
-        words = (box.path / "asked").read_text()
-        (box.path / "asked").unlink()
-        return words
+        return "\n".join(calls(box, "p.sf", minifut, **env))
 
-    found = re.search(r"-DRT_API= -DRT_SEPARATE (\S+/libminifut_rt-\d+\.a) ", asked())
-    if not found:
+    found = re.search(r" (\S+/libminifut_rt-\d+\.a) ", asked())
+    if not found or "-DRT_API= -DRT_SEPARATE" not in asked():
         raise Failed(f"the runtime is compiled again: {asked()}")
     for env in {"CC": f"{box.path}/bin/cc"}, {"CFLAGS": "-O0"}:
         if "RT_SEPARATE" in asked(**env):
@@ -192,3 +201,74 @@ def a_runtime_compiled_once(box):
     shutil.copy(found[1], other / "lib/minifut")
     if f"{other}/bin/../lib/minifut/" not in asked(str(other / "bin/minifut")):
         raise Failed("not the installed library")
+
+
+KERNEL = "entry main (xs: []i32) = map (+1) xs\n"
+
+
+def kernel_calls(told):
+    return [line for line in told if "-DRT_PART_KERNELS" in line]
+
+
+@case(False)
+def kernels_are_compiled_apart(box):
+    """Optimised for this machine, in several parts where there is much of them; unless somebody chose a level."""
+    box.put("p.sf", KERNEL)
+    told = calls(box, "p.sf")
+    of = kernel_calls(told)
+    if len(told) != 3 or len(of) != 1 or "-O3" not in of[0] or "=native" not in of[0] or "-DRT_PARTS=1 -DRT_PART=0" not in of[0]:
+        raise Failed(f"asked: {told}")
+    if sum("-DRT_PART_HOST" in line and "-O1" in line for line in told) != 1 or not all("-ffp-contract=off" in line for line in told):
+        raise Failed(f"asked: {told}")
+    if "=native" in "".join(calls(box, "--portable p.sf")):
+        raise Failed("for this machine")
+    told = calls(box, "p.sf", CFLAGS="-g -O2")
+    if len(told) != 1 or "RT_PART" in told[0] or "-O1 -ffp-contract=off -g -O2" not in told[0]:
+        raise Failed(f"asked: {told}")
+    if " -O3 " not in kernel_calls(calls(box, "p.sf", CFLAGS="-g"))[0]:
+        raise Failed("flags without a level")
+    box.put("p.sf", (ROOT / "bench/LUD/LUD.sf").read_text())
+    if len(kernel_calls(calls(box, "p.sf"))) != min(6, len(os.sched_getaffinity(0))):
+        raise Failed(f"{len(kernel_calls(calls(box, 'p.sf')))} parts")
+
+
+@case(False)
+def no_object_stays(box):
+    """Where the C compiler fails, on host code, kernels or the link."""
+    (box.path / "tmp").mkdir()
+    box.put("p.sf", KERNEL)
+    for at in "RT_PART_HOST", "RT_PART_KERNELS", "-lm":
+        (box.path / box.put("cc", f'#!/bin/sh\ncase "$*" in *{at}*) exit 3;; esac\nexec cc "$@"\n')).chmod(0o755)
+        box.minifut("compile --force p.sf", USER, "^minifut: the C compiler failed on p.c", leaves=["p.c"],
+                    env={"CC": "./cc", "TMPDIR": str(box.path / "tmp")})
+        if list((box.path / "tmp").iterdir()):
+            raise Failed(f"{at}: left {list((box.path / 'tmp').iterdir())}")
+    box.minifut("compile --force p.sf", USER, "^minifut: cannot make a folder nowhere/minifut-tmp-", leaves=["p.c"],
+                env={"TMPDIR": "nowhere"})
+
+
+def defined(box, *options):
+    """The names that an object of p.c defines for others."""
+    cc = os.environ.get("CC", "cc").split()
+    r = subprocess.run([*cc, "-std=gnu11", "-Wall", "-Wextra", "-Werror", *options, "-c", "-o", "p.o", "p.c"], cwd=box.path,
+                       stderr=subprocess.PIPE, text=True)
+    if r.returncode:
+        raise Failed(r.stderr)
+    names = subprocess.run(["nm", "-g", "--defined-only", "p.o"], cwd=box.path, stdout=subprocess.PIPE, check=True, text=True).stdout
+    (box.path / "p.o").unlink()
+    return {line.split()[2] for line in names.splitlines()}
+
+
+@case(False)
+def kernels_as_functions(box):
+    """The file is a program by itself, in which they are static; parts of it have each its own. Equal ones are one."""
+    box.put("p.sf", "entry a (xs: []i32): []i32 = map (+1) xs\nentry b (ys: []i32): []i32 = map (+1) ys\nentry c (xs: []i32): []i32 = map (+2) xs\n")
+    (box.path / "p.c").write_text(box.minifut("compile --emit=c p.sf", 0)[0])
+    if defined(box) != {"main"} or defined(box, "-DRT_PART_HOST") != {"main"}:
+        raise Failed(f"{defined(box)}, host code {defined(box, '-DRT_PART_HOST')}")
+    parts = [defined(box, "-DRT_PART_KERNELS", "-DRT_PARTS=2", f"-DRT_PART={i}") for i in range(2)]
+    if parts != [{"kernel_segmap_a_0"}, {"kernel_segmap_c_2"}]:
+        raise Failed(f"parts: {parts}")
+    c = box.minifut("compile --emit=opencl --target=native p.sf", 0)[0]
+    if not c.startswith("/* ==== C for CPUs ==== */") or c.count("\nRT_KERNEL void kernel_") != 3:
+        raise Failed(c)

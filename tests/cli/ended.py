@@ -11,7 +11,7 @@ from pathlib import Path
 from box import GOOD, LIMIT, MATRICES, MINIFUT, USER, Failed, case, table
 
 # A C compiler that starts another process, as compilers do, and says so.
-SLOW = "#!/bin/sh\nsleep 300 &\necho $$ $! > pids.tmp\nmv pids.tmp pids\nwait\n"
+SLOW = "#!/bin/sh\nsleep 300 &\necho $$ $! > $$.tmp\nmv $$.tmp pids.$$\nwait\n"
 
 
 def alive(pid):
@@ -30,23 +30,25 @@ def wait_until(holds, what):
         time.sleep(0.01)
 
 
-def while_cc_works(box, command, sig):
-    box.put("p.sf", GOOD)
+def while_cc_works(box, command, sig, text=GOOD, processes=1):
+    box.put("p.sf", text)
     box.put("d/a.in", "3")
     (box.path / box.put("cc", SLOW)).chmod(0o755)
+    (box.path / "tmp").mkdir()
     p = subprocess.Popen([MINIFUT] + command.split(), cwd=box.path, stderr=subprocess.PIPE,
-                         env={**os.environ, "CC": "./cc"})
-    wait_until((box.path / "pids").exists, "the C compiler did not start")
+                         env={**os.environ, "CC": "./cc", "TMPDIR": str(box.path / "tmp")})
+    wait_until(lambda: len(list(box.path.glob("pids.*"))) == processes, "the C compiler did not start")
     p.send_signal(sig)
     said = p.communicate(timeout=60)[1].decode()
     if p.returncode != -sig:
         raise Failed(f"exit code {p.returncode}: {said!r}")
     if "Sanitizer" in said:
         raise Failed(said)
-    for pid in (box.path / "pids").read_text().split():
+    pids = list(box.path.glob("pids.*"))
+    for pid in " ".join(f.read_text() for f in pids).split():
         wait_until(lambda: not alive(pid), f"process {pid} of the C compiler goes on")
     wait_until(lambda: "p.c" in box.files(), "no p.c")
-    left = box.files() - {"p.sf", "d", "d/a.in", "cc", "pids", "p.c"}
+    left = box.files() - {"p.sf", "d", "d/a.in", "cc", "p.c", "tmp", *(f.name for f in pids)}
     if left:
         raise Failed(f"left {sorted(left)}")
 
@@ -54,6 +56,11 @@ def while_cc_works(box, command, sig):
 table("ended", False, [(f"{command.split()[0]} {sig.name}", command, sig)
                        for command in ("compile p.sf", "tune p.sf d", "bench p.sf d", "profile p.sf d")
                        for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)], while_cc_works)
+
+
+# Host code and kernels side by side.
+table("several ended", False, [(sig.name, "compile p.sf", sig, "entry main (xs: []i32) = map (+1) xs\n", 2)
+                               for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)], while_cc_works)
 
 
 @case(False)
