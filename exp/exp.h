@@ -69,7 +69,10 @@ extern const char *const kexp_word[N_KEXPS];
      * sizes of groups that share anything are 1, and no barrier is needed. */                     \
     X(TEAMS, "teams", T_BOOL, true)                                                                \
     /* Neighbouring work-items should be at neighbouring elements; else each at consecutive. */    \
-    X(COALESCES, "coalesces", T_BOOL, true)
+    X(COALESCES, "coalesces", T_BOOL, true)                                                        \
+    /* Inner loops become vectors, by the target's compiler: a loop that combines elements wants   \
+     * several accumulators (kernels/thread/lanes.c). */                                           \
+    X(VECTORS, "vectors", T_BOOL, true)
 typedef enum {
 #define X(TAG, word, type, uniform) KID_##TAG,
     KIDS(X) KTRAITS(X)

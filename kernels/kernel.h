@@ -8,6 +8,7 @@
  *   call.c       functions, made once for all kernels, and calls of them
  *   body.c       statements of one thread, or uniformly of a work-group
  *   carry.c      loops and the values they carry from one iteration to the next
+ *   lanes.c      many elements combined, in several accumulators
  *   soac.c       sequential map, reduce, scan, redomap, scanomap, scatter
  *   hist.c       sequential histograms; updates of bins (hist.h)
  *   nest.c       index spaces of seg constructs; what their kernels have in common
@@ -338,6 +339,25 @@ void carry_end(KGen *kg, Carries *c, Var *const *pats);
 void kg_unroll(KGen *kg, const Exp *e); /* the loop that was just opened, if e asks for it */
 void kg_loop(KGen *kg, const Stm *s);
 
+/* --- lanes.c ------------------------------------------------------------------------------- */
+
+/* n scalars: acc := op(a, x). */
+void kg_combine(KGen *kg, const Lambda *op, int n, KVar *const *acc, const KExp *const *a,
+                const KExp *const *x);
+/* What is combined: n scalars of each element. */
+typedef struct {
+    const Lambda *op; /* commutes */
+    int n;
+    const Atoms *nes; /* neutral */
+    /* Makes element i: the scalars. */
+    const Atom *(*element)(KGen *kg, void *env, const KExp *i);
+    void *env;
+} Combined;
+/* acc := op(acc, the first of n elements), where lanes pay; the number of those that are left for a
+ * loop of its own begins at what is returned. The code of an element and of op is made twice more:
+ * let it be short. */
+const KExp *kg_lanes(KGen *kg, const Combined *l, KVar *const *acc, const KExp *n);
+
 /* --- soac.c -------------------------------------------------------------------------------- */
 
 void kg_soac(KGen *kg, const Stm *s);
@@ -391,6 +411,13 @@ void nest_close_dims(KGen *kg); /* of either */
 /* Finishes and launches the kernel of such a loop, which the caller has closed. */
 void nest_finish(KGen *kg, const KExp *n);
 bool op_is_comm(const Exp *seg);
+/* Does op combine its n scalars one by one, with commutative operations? */
+bool lambda_commutes(const Lambda *op, int n);
+/* A little scalar code without loops (or branches), so that several elements can be worked on side
+ * by side? */
+bool seg_is_short(const Body *b, bool branches);
+/* Not so little, but without loops? */
+bool seg_is_straight(const Body *b);
 /* index atoms of nest dims as KExp */
 void nest_indices(KGen *kg, const Nest *nest, int n, const KExp **ix);
 

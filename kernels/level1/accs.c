@@ -108,16 +108,7 @@ void accs_put(KGen *kg, const Accs *ac, const KExp *at)
 
 void accs_apply(KGen *kg, const Accs *ac, const KExp **a, const KExp **x)
 {
-    kb_open_block(kg->kb);
-    for (int j = 0; j < ac->n; j++) {
-        kg_let(kg, ac->op->params.at[j], a[j]);
-        kg_let(kg, ac->op->params.at[ac->n + j], x[j]);
-    }
-    WorkMark m = kg_work_begin(kg);
-    kg_stms(kg, ac->op->body);
-    accs_set(kg, ac, accs_atoms(kg, ac, ac->op->body->res.at));
-    kg_work_end(kg, m);
-    kb_end(kg->kb);
+    kg_combine(kg, ac->op, ac->n, ac->acc, a, x);
 }
 
 static void meet_local(KGen *kg)
@@ -189,41 +180,97 @@ bool seg_is_brief(const Exp *e)
     return seg_is_short(e->seg.body, false) && seg_is_short(e->seg.op->body, false);
 }
 
-const KExp *seg_open_share(KGen *kg, const Chunk *n, const Exp *e)
+/* The elements of thread p of a chunk: so many, consecutive or woven with its neighbours'. */
+typedef struct {
+    const Chunk *n;
+    const KExp *q;     /* consecutive ones: thread p's begin at p * q */
+    const KExp *own;   /* how many; of long ones as many as others have, to keep in step */
+    const KExp *woven; /* does thread p have every threads-th element? */
+    bool brief;
+} Share;
+
+static Share share_of(KGen *kg, const Chunk *n, const Exp *e)
 {
     KBuild *b = kg->kb;
     Arena *a = kg->cx->perm;
-    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
-    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), one);
-    const KExp *q = kb_let(b, "q", kg_quot(kg, more, n->threads));
-    const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
+    Share sh = {.n = n, .brief = seg_is_brief(e)};
+    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), kg_int(kg, 1));
+    const KExp *q = sh.q = kb_let(b, "q", kg_quot(kg, more, n->threads));
+    const KExp *left = kg_sub(kg, n->len, kg_mul(kg, n->p, q));
+    const KExp *mine = kg_max(kg, kg_int(kg, 0), kg_min(kg, q, left));
     const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
-    const KExp *woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
-    bool brief = seg_is_brief(e);
-    const KExp *own = brief ? kb_let(b, "own", kx_select(a, woven, dealt, mine)) : q;
-    const KExp *t = kb_for(b, "t", zero, own, one);
-    if (brief)
-        kg_loop_unroll(kg, n->whole ? WHOLE_UNROLL : SHARE_UNROLL);
-    const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, q), t);
+    sh.woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
+    sh.own = sh.brief ? kb_let(b, "own", kx_select(a, sh.woven, dealt, mine)) : q;
+    return sh;
+}
+
+/* The number in the chunk of its element t. */
+static const KExp *share_at(KGen *kg, const Share *sh, const KExp *t)
+{
+    const Chunk *n = sh->n;
+    const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, sh->q), t);
     const KExp *in_turn = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
-    const KExp *off = kb_let(b, "off", kx_select(a, woven, in_turn, in_row));
-    kb_if(b, brief ? kx_bool(a, true) : kg_lt(kg, off, n->len)); /* long ones keep in step */
+    return kb_let(kg->kb, "off", kx_select(kg->cx->perm, sh->woven, in_turn, in_row));
+}
+
+/* Opens the loop over its elements from number `from` on. */
+static const KExp *open_share(KGen *kg, const Share *sh, const KExp *from)
+{
+    KBuild *b = kg->kb;
+    const Chunk *n = sh->n;
+    const KExp *t = kb_for(b, "t", from, sh->own, kg_int(kg, 1));
+    if (sh->brief)
+        kg_loop_unroll(kg, n->whole ? WHOLE_UNROLL : SHARE_UNROLL);
+    const KExp *off = share_at(kg, sh, t);
+    kb_if(b, sh->brief ? kx_bool(kg->cx->perm, true) : kg_lt(kg, off, n->len));
     return off;
+}
+
+const KExp *seg_open_share(KGen *kg, const Chunk *n, const Exp *e)
+{
+    Share sh = share_of(kg, n, e);
+    return open_share(kg, &sh, kg_int(kg, 0));
+}
+
+/* What is accumulated. */
+typedef struct {
+    const Exp *e;
+    const Stm *s;
+    const KLoc *maps;
+    const Share *share;
+} Accumulated;
+
+/* Element `off` of the chunk: binds it, writes what is mapped out; the values to be combined. */
+static const Atom *chunk_element(KGen *kg, const Accumulated *w, const KExp *off)
+{
+    const Exp *e = w->e;
+    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_add(kg, w->share->n->beg, off));
+    if (w->maps)
+        seg_hint_maps(kg, e, w->maps, w->s);
+    kg_stms(kg, e->seg.body);
+    if (w->maps)
+        seg_store_maps(kg, e, w->maps, w->s);
+    return e->seg.body->res.at;
+}
+
+static const Atom *share_element(KGen *kg, void *env, const KExp *t)
+{
+    const Accumulated *w = env;
+    return chunk_element(kg, w, share_at(kg, w->share, t));
 }
 
 void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
                     const Stm *s)
 {
     WorkMark m = kg_work_begin(kg);
-    const KExp *off = seg_open_share(kg, n, e);
+    Share sh = share_of(kg, n, e);
+    Accumulated w = {e, s, maps, &sh};
+    Combined lanes = {ac->op, ac->n, &e->seg.nes, share_element, &w};
+    bool wide = sh.brief && op_is_comm(e);
+    const KExp *from = wide ? kg_lanes(kg, &lanes, ac->acc, sh.own) : kg_int(kg, 0);
+    const KExp *off = open_share(kg, &sh, from);
     HeapMark turn = heap_mark(kg);
-    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_add(kg, n->beg, off));
-    if (maps)
-        seg_hint_maps(kg, e, maps, s);
-    kg_stms(kg, e->seg.body);
-    if (maps)
-        seg_store_maps(kg, e, maps, s);
-    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
+    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, chunk_element(kg, &w, off)));
     heap_release(kg, turn);
     kb_end(kg->kb);
     kb_end(kg->kb);

@@ -62,41 +62,6 @@ Segments segments_of_partials(PlanBuild *pb, const Segments *first)
     return sg;
 }
 
-/* Statements; longer bodies fill the time by themselves. */
-enum { SHORT_BODY = 24, STRAIGHT_BODY = 64 };
-
-/* The number of statements of scalar code without loops; with branches only if asked for. -1: it is
- * something else. */
-static int length(const Body *b, bool branches)
-{
-    int n = 0;
-    for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        n += exp_steps(s->exp);
-        if (exp_is(s->exp, F_SCALAR) || s->exp->kind == E_INDEX)
-            continue;
-        if (s->exp->kind != E_IF || !branches || !types_scalar(&s->pat, 0, s->pat.n))
-            return -1;
-        int x = length(s->exp->branch.then_, true), y = length(s->exp->branch.else_, true);
-        if (x < 0 || y < 0)
-            return -1;
-        n += x + y;
-    }
-    return n;
-}
-
-bool seg_is_short(const Body *b, bool branches)
-{
-    int n = length(b, branches);
-    return n >= 0 && n <= SHORT_BODY;
-}
-
-bool seg_is_straight(const Body *b)
-{
-    int n = length(b, true);
-    return n >= 0 && n <= STRAIGHT_BODY;
-}
-
 /* --- The loop over chunks ------------------------------------------------------------------ */
 
 /* One of two by the target: where work-items of a group work together, where each works by itself.

@@ -114,11 +114,6 @@ bool seg_is_brief(const Exp *e);
  * element's number in the chunk. Neighbouring threads take neighbouring elements where the order
  * does not matter (and groups have several threads); else each takes consecutive ones. */
 const KExp *seg_open_share(KGen *kg, const Chunk *n, const Exp *e);
-/* A little scalar code without loops (or branches), so that several elements can be worked on side
- * by side? */
-bool seg_is_short(const Body *b, bool branches);
-/* Not so little, but without loops? */
-bool seg_is_straight(const Body *b);
 /* Tiles: several neighbouring elements a thread, which change in local memory, the stage, between
  * those dealt out, as global memory is read and written, and a run for each thread. */
 /* How many a thread has (1 where the work for each is long, or it is large). */

@@ -116,11 +116,11 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
         carry_step(kg, lp->acc, op->body->res.at);
 }
 
-/* Opens the loop over the elements; the number of the one at hand. */
-static const KExp *open_turns(KGen *kg, const Stm *s)
+/* Opens the loop over the elements from number `from` on; the number of the one at hand. */
+static const KExp *open_turns(KGen *kg, const Stm *s, const KExp *from)
 {
     const Exp *e = s->exp;
-    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
+    const KExp *i = kb_for(kg->kb, "i", from, kg_atom(kg, e->soac.width), kg_int(kg, 1));
     kg_unroll(kg, e);
     for (int j = 0; kg->coop && j < s->pat.n; j++) {
         const ArrMade *m = group_made(kg, s->pat.at[j]);
@@ -130,6 +130,60 @@ static const KExp *open_turns(KGen *kg, const Stm *s)
         }
     }
     return kg_sx_of(kg, i);
+}
+
+/* --- Reductions in lanes --- */
+
+typedef struct {
+    Loop *lp;
+    const Stm *s;
+} Reduced;
+
+/* Element i, for lanes.c. */
+static const Atom *reduced_element(KGen *kg, void *env, const KExp *i)
+{
+    const Reduced *r = env;
+    const Exp *e = r->lp->e;
+    r->lp->i = kg_sx_of(kg, i);
+    if (exp_is(e, F_FN))
+        return apply_fn(kg, r->lp, r->s);
+    int n = r->lp->n_acc;
+    Var *const *xs = e->soac.op->params.at + n;
+    Atom *atoms = NEWN(kg->cx->perm, Atom, n);
+    kg_bind_rows(kg, xs, &e->soac.arrs, r->lp->i);
+    for (int j = 0; j < n; j++)
+        atoms[j] = atom_var(xs[j]);
+    return atoms;
+}
+
+/* May a reduction of scalars combine them in any order, by little code? */
+static bool is_for_lanes(const KGen *kg, const Exp *e)
+{
+    int n = e->soac.nes.n;
+    if (kg->coop || !exp_is_fold(e) || !seg_is_short(e->soac.op->body, false) ||
+        (exp_is(e, F_FN) && !seg_is_short(e->soac.fn->body, false)))
+        return false;
+    for (int j = 0; j < n; j++)
+        if (atom_type(e->soac.nes.at[j]).rank > 0)
+            return false;
+    return e->soac.comm || lambda_commutes(e->soac.op, n);
+}
+
+/* The accumulators, which are parameters of the operator, take what lanes have for them. From what
+ * number on elements are left. */
+static const KExp *reduce_in_lanes(KGen *kg, Loop *lp, const Stm *s)
+{
+    const Exp *e = s->exp;
+    int n = lp->n_acc;
+    KVar **acc = NEWN(kg->cx->perm, KVar *, n);
+    for (int j = 0; j < n; j++)
+        acc[j] = varmap_get(kg->vars, e->soac.op->params.at[j]);
+    Reduced r = {lp, s};
+    Combined all = {e->soac.op, n, &e->soac.nes, reduced_element, &r};
+    const KExp *from = kg_lanes(kg, &all, acc, kg_atom(kg, e->soac.width));
+    for (int j = 0; j < n; j++)
+        varmap_put(kg->vars, e->soac.op->params.at[j], acc[j]);
+    return from;
 }
 
 void kg_soac(KGen *kg, const Stm *s)
@@ -149,7 +203,8 @@ void kg_soac(KGen *kg, const Stm *s)
     else if (accumulates)
         lp.acc = carry_begin(kg, &op->params, lp.n_acc, &e->soac.nes, op->body, op->body->res.at,
                              lp.scan ? NULL : s->pat.at);
-    lp.i = open_turns(kg, s);
+    bool lanes = accumulates && !rows && is_for_lanes(kg, e);
+    lp.i = open_turns(kg, s, lanes ? reduce_in_lanes(kg, &lp, s) : kg_int(kg, 0));
     HeapMark turn = heap_mark(kg);
     const Atom *xs = exp_is(e, F_FN) ? apply_fn(kg, &lp, s) : NULL;
     if (accumulates)
@@ -205,7 +260,7 @@ void kg_scatter(KGen *kg, const Stm *s)
     const Lambda *fn = e->soac.fn;
     int n = e->soac.dests.n, at = 0;
     KLoc *locs = kg_dests(kg, s, &e->soac.dests);
-    const KExp *i = open_turns(kg, s);
+    const KExp *i = open_turns(kg, s, kg_int(kg, 0));
     HeapMark turn = heap_mark(kg);
     kg_bind_rows(kg, fn->params.at, &e->soac.arrs, i);
     kg_stms(kg, fn->body);

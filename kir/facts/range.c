@@ -239,6 +239,7 @@ static KRange id_range(KRanges *r, const KExp *x)
     case KID_HAS_SLICES:
     case KID_TEAMS:
     case KID_COALESCES:
+    case KID_VECTORS:
     case N_KIDS: break;
     }
     return unknown;

@@ -13,10 +13,13 @@ const KTarget ktargets[N_KTARGETS] = {
                      .print = kir_opencl},
     /* The work-items of a group run one after the other, so that each gets a piece of work of its
      * own, and consecutive elements: inner loops become vectors, of scalars and by the compiler. */
-    [KTARGET_CPU] = {.name = "cpu", .what = "OpenCL C for CPUs", .traits = 0, .print = kir_opencl},
+    [KTARGET_CPU] = {.name = "cpu",
+                     .what = "OpenCL C for CPUs",
+                     .traits = 1u << KID_VECTORS,
+                     .print = kir_opencl},
     [KTARGET_NATIVE] = {.name = "native",
                         .what = "C for CPUs",
-                        .traits = 0,
+                        .traits = 1u << KID_VECTORS,
                         .functions = true,
                         .print = kir_native},
 };

@@ -242,6 +242,7 @@ static inline int64_t ev_id(Ev *ev, const KExp *x)
     case KID_FAILED_BEFORE: return 0;
     case KID_TEAMS:
     case KID_COALESCES: return 1;
+    case KID_VECTORS: return 0;
     case KID_ATOMIC64:
     case KID_UNROLLS: return 1;
     case KID_HAS_SLICES: return 0;
