@@ -234,6 +234,7 @@ table("program", True, [
     ("missing tuning file", "--tuning none.tuning", USER, "cannot read none.tuning: No such file", "^$"),
     ("unknown parameter", "--param main.nobody=1", USER, "unknown tuning parameter: main.nobody", "^$"),
     ("a limit that is no number", "--local-memory-limit x", USAGE, "--local-memory-limit needs a number, got 'x'", "^$"),
+    ("threads that are no number", "--threads two", USAGE, "--threads needs a number from 1 to 1024, got 'two'", "^$"),
     ("a default that is no number", "--default-group-size=", USAGE, "--default-group-size needs a number, got ''", "^$"),
     ("times that cannot be written", "-t bad.tuning/t", USER, "cannot write bad.tuning/t", ""),
     ("no such device", "-d nonesuch", USER, "no device matches device nonesuch", "^$"),
