@@ -475,7 +475,7 @@ static int rt_list_devices(const rt_program *prog, const char *program)
 {
     if (rt_device_list(prog, stdout))
         return 0;
-    fprintf(stderr, "%s: no device found\n", program);
+    fprintf(stderr, "%s: no OpenCL device found\n", program);
     return 1;
 }
 

@@ -85,7 +85,7 @@ void futhark_context_config_set_platform(struct futhark_context_config *cfg, con
 void futhark_context_config_list_devices(struct futhark_context_config *cfg)
 {
     if (!rt_device_list(cfg->prog, stdout))
-        puts("no device found");
+        puts("no OpenCL device found");
 }
 
 void futhark_context_config_select_device_interactively(struct futhark_context_config *cfg)
