@@ -52,39 +52,37 @@ static void run_call(const CcCall *c, bool quiet)
     _exit(127);
 }
 
-/* Waits for n processes; the status of the first that fails, which ends the others. */
-static int wait_all(pid_t *pids, int n)
+/* Waits for all children; the status of the first that fails, which ends the others and what these
+ * have started. */
+static int wait_all(void)
 {
     int failed = 0, status;
     for (pid_t pid; (pid = waitpid(-1, &status, 0)) > 0 || errno == EINTR;) {
-        for (int i = 0; i < n; i++)
-            pids[i] = pids[i] == pid ? 0 : pids[i];
         if (pid < 0 || status == 0 || failed)
             continue;
         failed = status;
-        for (int i = 0; i < n; i++)
-            if (pids[i])
-                kill(pids[i], SIGTERM);
+        signal(SIGTERM, SIG_IGN);
+        kill(0, SIGTERM);
     }
     return failed;
 }
 
-/* In a child: all calls as its children, in its group, so that what ends it ends them. */
+/* In a child, which has a group of its own: all calls as its children, in that group, so that what
+ * ends it ends them. */
 static void run_calls(const CcCall *calls, int n, bool quiet)
 {
-    pid_t *pids = mem_or_exit(calloc((size_t)n, sizeof *pids));
     for (int i = 0; i < n; i++) {
-        pids[i] = fork();
-        if (pids[i] == 0) {
+        pid_t pid = fork();
+        if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGTERM);
             run_call(&calls[i], quiet);
         }
-        if (pids[i] < 0) {
+        if (pid < 0) {
             fprintf(stderr, "minifut: cannot start the C compiler: %s\n", strerror(errno));
             kill(0, SIGTERM);
         }
     }
-    int status = wait_all(pids, n);
+    int status = wait_all();
     if (WIFSIGNALED(status)) { /* end alike */
         signal(WTERMSIG(status), SIG_DFL);
         raise(WTERMSIG(status));
@@ -92,9 +90,11 @@ static void run_calls(const CcCall *calls, int n, bool quiet)
     _exit(WEXITSTATUS(status));
 }
 
-int cc_run_all(const CcCall *calls, int n, bool quiet)
+int cc_run_all(const CcCall *calls, int n, const char *folder, bool quiet)
 {
     pid_t pid = child_fork(true);
+    if (pid == 0 && folder)
+        setenv("TMPDIR", folder, 1);
     if (pid == 0 && n == 1)
         run_call(&calls[0], quiet);
     if (pid == 0)
@@ -105,7 +105,7 @@ int cc_run_all(const CcCall *calls, int n, bool quiet)
 int cc_run(const char *const *args, bool quiet)
 {
     static const char *const flags[] = {"-O1", NULL}; /* -O2 would take twice as long */
-    return cc_run_all(&(CcCall){flags, args}, 1, quiet);
+    return cc_run_all(&(CcCall){flags, args}, 1, NULL, quiet);
 }
 
 bool cc_level_chosen(void)

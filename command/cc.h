@@ -14,8 +14,9 @@ typedef struct {
 /* Runs the calls side by side, and waits. `quiet`: without their messages. 0 if all succeeded, -1
  * and errno if they could not be started, else the status of one that failed, as of waitpid; it
  * ends the others. A signal meanwhile ends all and what they started, if signals are held
- * (command/child.h). */
-int cc_run_all(const CcCall *calls, int n, bool quiet);
+ * (command/child.h). folder: for temporary files, which compilers that are ended may leave; NULL:
+ * where they are always. */
+int cc_run_all(const CcCall *calls, int n, const char *folder, bool quiet);
 /* One call, with a level of optimisation for host code, which does little. */
 int cc_run(const char *const *args, bool quiet);
 /* Does $CFLAGS choose a level of optimisation? */

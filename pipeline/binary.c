@@ -70,7 +70,7 @@ typedef struct {
     const char *source; /* as an argument, and what is made of it */
     const char *binary;
     int parts; /* of the kernels, compiled apart from the host code; 0: all is compiled at once */
-    const char *folder; /* of objects, if there are parts */
+    const char *folder; /* of objects, and of what compilers keep meanwhile; NULL: no parts */
 } Build;
 
 /* Reading what stands before the kernels takes as long as to compile PART_BYTES of them. */
@@ -128,7 +128,7 @@ static int compile_whole(const Build *b)
     add(args, &n, b->source);
     add_runtime(runtime, args, &n);
     add_libraries(runtime, args, &n);
-    return cc_run_all(&(CcCall){host_flags, args}, 1, false);
+    return cc_run_all(&(CcCall){host_flags, args}, 1, b->folder, false);
 }
 
 /* The call that makes an object: of kernels, or of the host code. */
@@ -160,7 +160,7 @@ static int link_parts(const Build *b, const char *runtime)
     for (int i = b->parts; i >= 0; i--)
         add(args, &n, object(b, i));
     add_libraries(runtime, args, &n);
-    return cc_run_all(&(CcCall){host_flags, args}, 1, false);
+    return cc_run_all(&(CcCall){host_flags, args}, 1, b->folder, false);
 }
 
 static int compile_parts(const Build *b, bool portable)
@@ -169,7 +169,7 @@ static int compile_parts(const Build *b, bool portable)
     CcCall calls[MOST_PARTS + 1];
     for (int i = 0; i <= b->parts; i++)
         calls[i] = part_call(b, i, portable ? portable_flags : kernel_flags, runtime);
-    int status = cc_run_all(calls, b->parts + 1, false);
+    int status = cc_run_all(calls, b->parts + 1, b->folder, false);
     return status ? status : link_parts(b, runtime);
 }
 
