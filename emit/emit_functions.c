@@ -35,7 +35,7 @@ static const Kernel **alike(Emit *em, int target)
     return first;
 }
 
-const char *function_name(const Emit *em, const Kernel *k, int target)
+const char *kernel_function_name(const Emit *em, const Kernel *k, int target)
 {
     const Kernel **first = em->alike[target];
     return first ? arena_printf(em->cx->perm, "kernel_%s", first[k->id]->name) : "NULL";
@@ -47,7 +47,7 @@ static void declarations(Emit *em, int target)
     for (int i = 0; i < ks->n; i++)
         if (em->alike[target][i] == ks->at[i])
             out_printf(em->o, "__attribute__((visibility(\"hidden\"))) rt_dev_function %s;\n",
-                       function_name(em, ks->at[i], target));
+                       kernel_function_name(em, ks->at[i], target));
 }
 
 static void definitions(Emit *em, int target)

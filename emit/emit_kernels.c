@@ -149,7 +149,7 @@ static void emit_row(Emit *em, const Kernel *k, const Sources *s)
         out_printf(o, "%s%s", t ? ", " : "", source_name(em->cx, k, s->same[t]));
     out_puts(o, "}, {");
     for (int t = 0; t < N_KTARGETS; t++)
-        out_printf(o, "%s%s", t ? ", " : "", function_name(em, k, t));
+        out_printf(o, "%s%s", t ? ", " : "", kernel_function_name(em, k, t));
     out_printf(o, "}, %s, NULL, %s, %s, %s, {", c_string(em->cx, diag_place_str(k->loc)),
                k->failure ? "true" : "false", k->may_fail ? "true" : "false",
                k->fixed_group ? "true" : "false");

@@ -175,7 +175,7 @@ Texts emit_share(Arena *a, Texts *texts);
 /* The C functions of kernels, on the targets where they are that. */
 void emit_functions(Emit *em);
 /* "kernel_segmap_main_0", of the first kernel that does the same; "NULL": it is a text there. */
-const char *function_name(const Emit *em, const Kernel *k, int target);
+const char *kernel_function_name(const Emit *em, const Kernel *k, int target);
 
 /* --- emit_narrow.c: a function for each kernel and target, an rt_narrow ---------------------- */
 

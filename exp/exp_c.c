@@ -345,7 +345,7 @@ static void text_of(Out *o, const KExp *x, PLevel level, Mode m)
         out_printf(o, ".s%d", x->dim);
         break;
     case KE_VECTOR:
-        out_puts(o, "(");
+        out_puts(o, "MF_VECTOR(");
         exp_c_type(o, x->type);
         out_puts(o, ")(");
         args_text(o, x, m);

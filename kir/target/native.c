@@ -228,6 +228,7 @@ void kir_native(Out *o, const KFun *f)
     for (int i = 0; i < f->params.n; i++)
         put_formal(&p, &f->params.at[i], &u, kblock_has(&f->body, KST_HEAP));
     begin_param(&p);
+    kernel_c_functions(o, &words, f);
     kernel_c_comment(o, f);
     if (!empty) {
         out_printf(o, "\nstatic void groups_%s(%s%s", f->name, p.formals.text, LAUNCH);

@@ -58,6 +58,34 @@ MF_HELPER __attribute__((always_inline)) void mf_next(mf_place *p)
 
 #define MF_UNROLLS 0 /* kernels are not built for sizes */
 
+/* --- Vectors, what functions give that give several numbers --- */
+
+#define MF_VECTORS(TAG, T, text, bits, C, CL, ...)                                                 \
+    typedef struct {                                                                               \
+        mf_##T s0, s1;                                                                             \
+    } CL##2;                                                                                       \
+    typedef struct {                                                                               \
+        mf_##T s0, s1, s2, s3;                                                                     \
+    } CL##4;                                                                                       \
+    typedef struct {                                                                               \
+        mf_##T s0, s1, s2, s3, s4, s5, s6, s7;                                                     \
+    } CL##8;                                                                                       \
+    MF_HELPER CL##2 mf_make_##CL##2(mf_##T a, mf_##T b)                                            \
+    {                                                                                              \
+        return (CL##2){a, b};                                                                      \
+    }                                                                                              \
+    MF_HELPER CL##4 mf_make_##CL##4(mf_##T a, mf_##T b, mf_##T c, mf_##T d)                        \
+    {                                                                                              \
+        return (CL##4){a, b, c, d};                                                                \
+    }                                                                                              \
+    MF_HELPER CL##8 mf_make_##CL##8(mf_##T a, mf_##T b, mf_##T c, mf_##T d, mf_##T e, mf_##T f,    \
+                                    mf_##T g, mf_##T h)                                            \
+    {                                                                                              \
+        return (CL##8){a, b, c, d, e, f, g, h};                                                    \
+    }
+RT_NUMBERS(MF_VECTORS, )
+#define MF_VECTOR(type) mf_make_##type
+
 /* --- Memory --- */
 
 /* Elements that lie in memory which has elements of other types, too. */

@@ -13,6 +13,9 @@
 #pragma clang diagnostic ignored "-Wconstant-logical-operand"
 #endif
 
+/* A vector's elements follow in parentheses. */
+#define MF_VECTOR(type) (type)
+
 /* Where a work-item is in its launch, as an index. */
 #define mf_group_id(d)    ((mf_index)get_group_id(d))
 #define mf_local_id(d)    ((mf_index)get_local_id(d))
