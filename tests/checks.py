@@ -1,8 +1,10 @@
 """What the runners in Python share: checks, what is skipped and why, and the lines that sum them up."""
+import functools
 import importlib.util
 import os
 import re
 import shutil
+import subprocess
 import sys
 import sysconfig
 
@@ -36,6 +38,33 @@ def need(tool, n=1):
     if not there:
         skip(tool, n)
     return there
+
+
+OPENCL = "an OpenCL device"
+
+
+@functools.cache
+def has_opencl():
+    """Is there such a device?"""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    minifut = os.path.abspath(os.environ.get("MINIFUT", os.path.join(root, "minifut")))
+    r = subprocess.run([minifut, "devices"], env={**os.environ, "MINIFUT_DRIVER": "opencl"}, capture_output=True, text=True)
+    return " platform " in r.stdout
+
+
+def need_opencl(n=1):
+    """Is there one? Else the n tests that need it are skipped."""
+    if not has_opencl():
+        skip(OPENCL, n)
+    return has_opencl()
+
+
+def need_header(name, package, n=1):
+    """Has the C compiler a header? Else the n tests that need it are skipped."""
+    r = subprocess.run([os.environ.get("CC", "cc"), "-E", "-"], input=f"#include <{name}>\n", capture_output=True, text=True)
+    if r.returncode:
+        skip(f"{name} ({package})", n)
+    return r.returncode == 0
 
 
 def need_modules(*names, n=1):

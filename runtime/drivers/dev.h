@@ -68,7 +68,8 @@ enum { RT_DEV_MOST_THREADS = 1024 };
 /* --- Devices --- */
 
 /* Devices, to free(): OpenCL's in its order, if they are asked for, which takes drivers a while;
- * then `native`, if there are functions for it. */
+ * then `native`, if there are functions for it. MINIFUT_DRIVER=native: that alone, and OpenCL is
+ * not even looked for; opencl, cuda: OpenCL's alone. */
 RT_API rt_dev_info *rt_dev_find(bool opencl, bool native, int *n);
 RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out);
 /* The handle of the device of a queue, and whether the queue takes times; NULL: it is no queue that

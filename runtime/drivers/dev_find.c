@@ -104,7 +104,10 @@ static void rt_nat_describe(rt_dev_info *i)
 
 RT_API rt_dev_info *rt_dev_find(bool opencl, bool native, int *n)
 {
+    const char *user = getenv("MINIFUT_DRIVER");
     *n = 0;
+    native = native && !(user && (strcmp(user, "opencl") == 0 || strcmp(user, "cuda") == 0));
+    opencl = (opencl || !native) && !(user && strcmp(user, "native") == 0);
     rt_dev_info *all = opencl ? rt_cl_find(n) : NULL;
     rt_dev_info *more = native ? realloc(all, ((size_t)*n + 1) * sizeof *more) : NULL;
     if (!more)

@@ -21,7 +21,8 @@ WRONG = "entry main (x: i32): i32 = x + true\n"
 HOSTILE = "-d*", """-rf "'$(touch a);`touch b`\n%s%n ??/ @x \\ \u00fc""".replace("/", "_")
 MATRICES = "[[1f32, 2], [3, 4]] [[5f32, 6], [7, 8]]"
 
-cases = []  # (name, needs a device, function)
+OPENCL = "opencl"
+cases = []  # (name, runs programs, or does so by OPENCL alone, function)
 
 
 class Failed(Exception):
@@ -35,9 +36,10 @@ class Skipped(Exception):
 class Box:
     """A folder for one case."""
 
-    def __init__(self, path, programs):
+    def __init__(self, path, programs, device):
         self.path = path
         self.programs = programs
+        self.driver = {"MINIFUT_DRIVER": "opencl"} if device == OPENCL else {}
 
     def put(self, name, text):
         file = self.path / name
@@ -60,7 +62,7 @@ class Box:
         """Runs a command; `err` and `out` are regular expressions (err "": nothing may be said), `leaves`
         the files that it may add."""
         before = self.files()
-        env = {**os.environ, **{k: str(v) for k, v in (env or {}).items()}}
+        env = {**os.environ, **self.driver, **{k: str(v) for k, v in (env or {}).items()}}
         data = stdin if isinstance(stdin, bytes) else stdin.encode()
         r = subprocess.run(args, input=data, stdout=stdout, stderr=subprocess.PIPE, cwd=self.path,
                            env=env, timeout=300)

@@ -5,7 +5,15 @@ import re
 import shutil
 import subprocess
 
-from box import EXAMPLES, HERE, MATRICES, NEVER, ROOT, USAGE, USER, Failed, Skipped, case, table
+from box import EXAMPLES, HERE, MATRICES, NEVER, OPENCL, ROOT, USAGE, USER, Failed, Skipped, case, table
+
+# Code of which programs are tried, with what a case needs for it.
+SHAPES = {"native": True, "cpu": OPENCL, "gpu": OPENCL}
+
+
+def run_as(shape):
+    """The environment for it."""
+    return {"MINIFUT_DRIVER": "native"} if shape == "native" else {"MINIFUT_CODE": shape}
 
 
 # --- data: the interpreter and the program must refuse alike --------------------------------------------
@@ -95,17 +103,17 @@ def fails_compiled(box, entry, stdin, err, shape, params=(), taken=None):
     args = [box.binary("fails"), "-e", entry] + (["-L"] if taken else [])
     for p in params:
         args += ["--param", f"{entry}.{p}"]
-    _, said = box.run(args, USER, told(err), out="^$", stdin=stdin, env={"MINIFUT_CODE": shape})
+    _, said = box.run(args, USER, told(err), out="^$", stdin=stdin, env=run_as(shape))
     if taken and taken not in said:
         raise Failed(f"another version ran: {said}")
 
 
 table("failure, interpreter", False, [(f"{e} {x}", e, x, m) for e, x, m in FAILS], fails_interpreted)
-for shape in ("cpu", "gpu"):
-    table(f"failure, {shape}", True, [(f"{e} {x}", e, x, m, shape) for e, x, m in FAILS
-                                      if not e.endswith("group")], fails_compiled)
-    table(f"failure, {shape}", True, [(f"{e} {v}", e, x, m, shape, p, t) for e, x, m in FAILS
-                                      if e.endswith("group") for v, p, t in GROUP_VERSIONS], fails_compiled)
+for shape, needs in SHAPES.items():
+    table(f"failure, {shape}", needs, [(f"{e} {x}", e, x, m, shape) for e, x, m in FAILS
+                                       if not e.endswith("group")], fails_compiled)
+    table(f"failure, {shape}", needs, [(f"{e} {v}", e, x, m, shape, p, t) for e, x, m in FAILS
+                                       if e.endswith("group") for v, p, t in GROUP_VERSIONS], fails_compiled)
 
 
 def results_of_versions(box, shape, params, taken):
@@ -113,11 +121,11 @@ def results_of_versions(box, shape, params, taken):
     for p in params:
         args += ["--param", f"index_group.{p}"]
     box.run(args, 0, re.escape(taken), out=r"^\[19i32, 73i32\]$", stdin="[[1,2,3],[4,5,6]] [1i64,2]",
-            env={"MINIFUT_CODE": shape})
+            env=run_as(shape))
 
 
-table("no failure", True, [(f"{s} {v}", s, p, t) for s in ("cpu", "gpu") for v, p, t in GROUP_VERSIONS],
-      results_of_versions)
+for shape, needs in SHAPES.items():
+    table("no failure", needs, [(f"{shape} {v}", shape, p, t) for v, p, t in GROUP_VERSIONS], results_of_versions)
 
 
 # --- what untuned programs choose --------------------------------------------------------------------------
@@ -125,10 +133,11 @@ table("no failure", True, [(f"{s} {v}", s, p, t) for s in ("cpu", "gpu") for v, 
 def chosen_untuned(box, shape, options, taken, stdin="[[1,2,3],[4,5,6]] [1i64,2]", out=r"^\[19i32, 73i32\]$"):
     """Work-groups spare launches on GPUs, unless a threshold is given."""
     args = [box.binary("fails"), "-L", "-e", "index_group", *options]
-    box.run(args, 0, rf"suff_intra_par_1 <= {taken}\.", out=out, stdin=stdin, env={"MINIFUT_CODE": shape})
+    box.run(args, 0, rf"suff_intra_par_1 <= {taken}\.", out=out, stdin=stdin, env=run_as(shape))
 
 
-table("untuned", True, [
+table("untuned", True, [("native", "native", [], "6: false")], chosen_untuned)
+table("untuned", OPENCL, [
     ("gpu", "gpu", [], "6: true"),
     ("cpu", "cpu", [], "6: false"),
     ("gpu, a threshold for all", "gpu", ["--default-threshold", "32768"], "6: false"),
@@ -146,7 +155,7 @@ def too_much_local_memory(box, shape, limit):
     want, _ = box.minifut("run mapscan.sf", 0, stdin=data)
     args = [box.binary("mapscan"), "-L", "--param", "main.suff_outer_par_0=" + NEVER, "--param",
             "main.suff_intra_par_1=1"]
-    env = {"MINIFUT_CODE": shape}
+    env = run_as(shape)
     got, said = box.run(args, 0, "suff_intra_par_1 <= 504: true", stdin=data, env=env)
     if got != want or "Refused" in said:
         raise Failed(f"within the limit: {said}: {got[:200]}")
@@ -157,7 +166,8 @@ def too_much_local_memory(box, shape, limit):
         raise Failed(f"the next version is wrong: {got[:200]}, expected {want[:200]}")
 
 
-table("local memory", True, [("cpu", "cpu", 2048), ("gpu", "gpu", 2048)], too_much_local_memory)
+for shape, needs in SHAPES.items():
+    table("local memory", needs, [(shape, shape, 2048)], too_much_local_memory)
 
 
 # --- kernels that makers choose ----------------------------------------------------------------------------
@@ -168,7 +178,7 @@ def said_of_choices(box, value, why, kernel):
     settings = [] if value is None else ["--param", f"main.choice_seghist_local_0={value}"]
     got, said = box.run(["./hist", "-L", "-D", *settings], 0, rf"^Choice main\.choice_seghist_local_0: {why}\.$",
                         stdin="[0i64, 1, 2, 2, 2, 2, 2, 2, 3]")
-    if got != "[0i32, 1i32, 12i32]\n" or not re.search(rf"Built kernel {kernel}_main", said):
+    if got != "[0i32, 1i32, 12i32]\n" or not re.search(rf"(Built k|^K)ernel {kernel}_main", said, re.M):
         raise Failed(f"{got}, {said}")
     params, _ = box.run(["./hist", "--print-params"], 0)
     if "main.choice_seghist_local_0 (choice(seghist_local))" not in params:
@@ -177,9 +187,10 @@ def said_of_choices(box, value, why, kernel):
     box.minifut("compile --emit=plan hist.sf", 0, out="choose main.choice_seghist_local_0: can .*, pays ")
 
 
-table("choices", True, [("pays", None, r"yes, it pays \(300 of 100 %\)", "seghist_local"), ("always", 1, r"yes, it pays \(300 of 1 %\)", "seghist_local"),
-                        ("a higher bar", 301, r"no, it does not pay \(300 of 301 %\)", "seghist(_turns)?"),
-                        ("never", NEVER, rf"no, it does not pay \(300 of {NEVER} %\)", "seghist(_turns)?")], said_of_choices)
+for place, needs in (("", True), (" by OpenCL", OPENCL)):
+    table(f"choices{place}", needs, [("pays", None, r"yes, it pays \(300 of 100 %\)", "seghist_local"), ("always", 1, r"yes, it pays \(300 of 1 %\)", "seghist_local"),
+                             ("a higher bar", 301, r"no, it does not pay \(300 of 301 %\)", "seghist(_turns)?"),
+                             ("never", NEVER, rf"no, it does not pay \(300 of {NEVER} %\)", "seghist(_turns)?")], said_of_choices)
 
 
 # --- histograms whose bins are more than local memory holds ---------------------------------------------------
@@ -193,7 +204,7 @@ def bins_outside(box, shape, n, kernels):
     want, _ = box.minifut("run bins.sf", 0, stdin=data)
     box.minifut("compile bins.sf", 0, leaves=["bins", "bins.c"])
     got, said = box.run(["./bins", "-P", "--local-memory-limit", "64"], 0, "seghist", stdin=data,
-                        env={"MINIFUT_CODE": shape})
+                        env=run_as(shape))
     if got != want:
         raise Failed(f"{got[:200]}, expected {want[:200]}")
     if set(re.findall(r"^(seghist\w*)_main", said, re.M)) != kernels:
@@ -201,6 +212,10 @@ def bins_outside(box, shape, n, kernels):
 
 
 table("bins outside local memory", True, [
+    ("native, many elements", "native", 5000, {"seghist_turns", "seghist_combine"}),
+    ("native, few elements", "native", 500, {"seghist"}),
+], bins_outside)
+table("bins outside local memory", OPENCL, [
     ("cpu, many elements", "cpu", 5000, {"seghist_turns", "seghist_combine"}),
     ("cpu, few elements", "cpu", 500, {"seghist"}),
     ("gpu", "gpu", 5000, {"seghist"}),
@@ -246,8 +261,34 @@ table("program", True, [
 def program_without_OpenCL(box):
     (box.path / "none").mkdir()
     env = {"OCL_ICD_VENDORS": box.path / "none"}
+    box.run([box.binary("matmul")], 0, "", out=PRODUCT, stdin=MATRICES, env=env)
     box.run([box.binary("matmul")], USER, "no OpenCL device found: install a driver", out="^$",
-            stdin=MATRICES, env=env)
+            stdin=MATRICES, env={**env, "MINIFUT_DRIVER": "opencl"})
+    box.run([box.binary("matmul"), "--list-devices"], USER, "no OpenCL device found", out="^$", env={**env, "MINIFUT_DRIVER": "opencl"})
+
+
+@case(OPENCL)
+def drivers(box):
+    """MINIFUT_DRIVER hides what others have, from programs and `minifut devices`."""
+    for driver in ("opencl", "cuda", "native"):
+        env = {"MINIFUT_DRIVER": driver}
+        listed, _ = box.run([box.binary("matmul"), "--list-devices"], 0, env=env)
+        shown, _ = box.minifut("devices", 0, env=env)
+        for text in (listed, shown):
+            if (re.search(r"\bnative\b", text) is not None) != (driver == "native"):
+                raise Failed(f"{driver}: {text}")
+        if len(listed.splitlines()) != len(re.findall(r"^ +platform ", shown, re.M)) or (driver == "native" and len(listed.splitlines()) != 1):
+            raise Failed(f"{driver}: {listed}; {shown}")
+    box.run([box.binary("matmul"), "-d", "native"], USER, "no device matches device native", stdin=MATRICES)
+
+
+@case(True)
+def without_a_look_at_OpenCL(box):
+    """Neither by name nor by its driver `native` loads OpenCL's loader."""
+    for args, env in ((["-d", "native"], {}), ([], {"MINIFUT_DRIVER": "native"})):
+        _, said = box.run([box.binary("matmul"), *args], 0, "libc", out=PRODUCT, stdin=MATRICES, env={**env, "LD_DEBUG": "libs"})
+        if "OpenCL" in said:
+            raise Failed(said)
 
 
 @case(True)
@@ -314,7 +355,7 @@ def both_widths(box, program, stdin, out, shape, params):
 
 for shape in ("cpu", "gpu"):
     for flag in (NEVER, "1"):
-        table(f"indices, {shape}, outer {'all' if flag == '1' else 'none'}", True, [
+        table(f"indices, {shape}, outer {'all' if flag == '1' else 'none'}", OPENCL, [
             ("matmul", "matmul", "[[1f32, 2], [3, 4]] [[5f32, 6], [7, 8]]",
              r"^\[\[19\.0f32, 22\.0f32\], \[43\.0f32, 50\.0f32\]\]$", shape, ["main.suff_outer_par_0=" + flag]),
         ], both_widths)
@@ -336,7 +377,7 @@ def sizes_of_entries(box):
         box.run(["./two", "-e", size.split(".")[0], "--param", size + "=3"], 0, out=r"^(\[2i64, 3i64\]|3i64)$", stdin="[1i64, 2]")
 
 
-@case(True)
+@case(OPENCL)
 def built_for_sizes(box):
     """A kernel that is built for its sizes gives what the general one does; thresholds ask without building it."""
     (box.path / "rows.sf").write_text("entry main [n][m] (a: i64) (xss: [n][m]i64): [n][m]i64 =\n"
@@ -357,7 +398,7 @@ def built_for_sizes(box):
                     raise Failed(f"sized {sized}: {said}")
 
 
-@case(True)
+@case(OPENCL)
 def long_kernels(box):
     """On CPUs these are not optimised, which would take minutes."""
     steps = "".join(f"  let x{i + 1} = (x{i} ^ (x{max(i - 7, 0)} >> {i % 13 + 1})) * {2 * i + 3} + {i}\n" for i in range(700))
@@ -371,7 +412,7 @@ def long_kernels(box):
         raise Failed(said)
 
 
-@case(True)
+@case(OPENCL)
 def leads(box):
     """Loops for the lead of a group give the same in groups that are smaller than that, as large, or larger."""
     program = ROOT / "tests/programs/soacs/narrow_waves.sf"
@@ -388,7 +429,7 @@ def leads(box):
                     env={"MINIFUT_CODE": "gpu", "MINIFUT_SIZED": str(sized), "XDG_CACHE_HOME": ""})
 
 
-@case(True)
+@case(OPENCL)
 def declared_local_memory(box):
     """Kernels that are built for their sizes have more local memory than is told where the device gives it; others are refused."""
     (box.path / "far.sf").write_text("entry main [n][m] (xss: [n][m]i64): [n][m]i64 =\n"
@@ -406,7 +447,7 @@ def declared_local_memory(box):
                 raise Failed(f"sized {sized}, told {told}: {said}")
 
 
-@case(True)
+@case(OPENCL)
 def chunks_without_elements(box):
     """Chunks of a reduction are of equal size, rounded up, so there are sizes of which nothing is left for the last."""
     (box.path / "sum.sf").write_text("entry main (n: i64): i64 = reduce (+) 0 (map (% 7) (iota n))\n")
@@ -421,7 +462,7 @@ def chunks_without_elements(box):
 def on_terminal(box, args, env):
     """What a program says on a terminal, and its results."""
     ours, its = pty.openpty()
-    p = subprocess.Popen([box.binary("mapscan"), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=its, env={**os.environ, **env})
+    p = subprocess.Popen([box.binary("mapscan"), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=its, env={**os.environ, **box.driver, **env})
     os.close(its)
     out, _ = p.communicate(b"[[1, 2], [3, 4]]", timeout=300)
     said = b""
@@ -440,7 +481,7 @@ def built_late(said):
     return [float(ms) for ms in re.findall(r"^The driver built kernel .* in groups of \d+x\d+x\d+ in (\d+\.\d) ms$", said, re.M)]
 
 
-@case(True)
+@case(OPENCL)
 def building_is_told(box):
     """On a terminal in a line that goes away, in the log in one that stays, else not at all; that it is the first run, where it is."""
     first, own = {"POCL_CACHE_DIR": str(box.programs / "pocl-told")}, ["--cache-file", str(box.programs / "kernels-told")]
@@ -460,7 +501,7 @@ def building_is_told(box):
     box.run([box.binary("mapscan")], 0, "", stdin=stdin)
 
 
-@case(True)
+@case(OPENCL)
 def builds_at_launches_have_their_time(box):
     """PoCL builds a kernel when it is first launched: that takes long once, and nothing where PoCL has it."""
     env, times = {"POCL_CACHE_DIR": box.programs / "pocl-late"}, []
