@@ -379,6 +379,18 @@ static void share_runtime(Pool *p)
         add_flags(p->a, "-shared -Wl,-z,defs");
 }
 
+/* Unless told otherwise programs run natively, whatever devices there are: it takes them no time to
+ * start. PoCL needs ten times as long to optimise all that goes into one kernel. */
+static void choose_driver(TestOptions *o)
+{
+    if (o->device)
+        return;
+    setenv("MINIFUT_DRIVER", "native", 0);
+    o->forks = strcmp(getenv("MINIFUT_DRIVER"), "opencl") == 0 && driver_start();
+    if (o->forks)
+        setenv("MINIFUT_STEPS", "-cl-opt-disable", 0);
+}
+
 static bool open_pool(Pool *p)
 {
     if (!tempdir_open(&p->tmp, NULL)) {
@@ -419,9 +431,7 @@ int test_main(int argc, char **argv)
     if (!open_pool(&p))
         return EXIT_USER;
     if (c.o.compile) {
-        c.o.forks = !c.o.device && driver_start();
-        if (c.o.forks) /* PoCL takes ten times as long to optimise all that goes into one kernel */
-            setenv("MINIFUT_STEPS", "-cl-opt-disable", 0);
+        choose_driver(&c.o);
         share_runtime(&p);
     }
     run_all(&p, &c.files);
