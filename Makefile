@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-fresh RELEASE=, make fuzz SEED= N= MINUTES=, make install PREFIX=, make uninstall, make deb, make asan, make format
+# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES=, make install PREFIX=, make uninstall, make deb, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -88,8 +88,8 @@ demo:
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@tools/demo.sh
 
-# All suites; those of a group (tests/suites); and what a person runs before a commit.
-GROUPS := test-compiler test-device test-tools test-packaging
+# All suites; those of a group (tests/suites); programs by OpenCL on its CPU, in versions and settings; and what a person runs before a commit.
+GROUPS := test-compiler test-device test-tools test-packaging test-opencl
 test $(GROUPS) check:
 	@tools/prerequisites.sh test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN) unit-tests

@@ -43,7 +43,7 @@ def put_list(tmp, more, programs=()):
 def listed(tmp, more, *names, programs=(), **env):
     """tests/run on a list of suites: exit status, lines."""
     put_list(tmp, more, programs)
-    code, text = run(tmp / "tests/run", "build", *names, cwd=tmp, JOBS="2", MINIFUT="minifut", **env)
+    code, text = run(tmp / "tests/run", "build", *names, cwd=tmp, **{"JOBS": "2", "MINIFUT": "minifut", **env})
     return code, text.splitlines()
 
 
@@ -75,6 +75,20 @@ def test_failures(tmp):
         code, lines = listed(tmp, f'compiler t 1 waits: echo "1 passed, 0 failed"; {waits}\n', "waits", SUITE_LIMIT="1")
         check(code == 1 and lines[-1] == "1 passed, 1 failed" and "waits did not end in 1 seconds" in lines, f"what does not end: {lines}")
     check("what is this" in "\n".join(listed(tmp, "all one wrong: true\n")[1]), "a broken list")
+
+
+def test_opencl(tmp):
+    """Suites of make test-opencl, and what is skipped without a device."""
+    minifut = tmp / "devices"
+    more = 'device to 1 both: echo "1 passed, 0 failed"\ndevice o 1 alone: MINIFUT_DRIVER=opencl; echo "2 passed, 0 failed"\n'
+    for said, sums in (("    platform        Some", "3 passed, 0 failed"), ("", "1 passed, 0 failed, 1 skipped")):
+        minifut.write_text(f"#!/bin/sh\n[ $1 = devices ] && [ $MINIFUT_DRIVER = opencl ] && echo '{said}'\n")
+        minifut.chmod(0o755)
+        code, lines = listed(tmp, more, "opencl", MINIFUT=str(minifut))
+        check(code == 0 and lines[-1] == sums, f"of make test-opencl: {lines}")
+        check(said or lines[-2] == "skipped for want of an OpenCL device: 1", f"what it lacks: {lines}")
+        check(listed(tmp, more, "alone", "first", MINIFUT=str(minifut))[0] == 0, "one of them by name")
+    check(listed(tmp, more)[1][-1] == "10 passed, 0 failed, 8 skipped", "of make test")
 
 
 def test_ended(tmp):
@@ -136,7 +150,7 @@ def test_suites_without_tools(tmp):
 
 def main():
     with tempfile.TemporaryDirectory() as tmp:
-        for test in (test_list, test_failures, test_ended, test_prerequisites, test_suites_without_tools):
+        for test in (test_list, test_failures, test_opencl, test_ended, test_prerequisites, test_suites_without_tools):
             test(Path(tmp))
     return summary()
 
