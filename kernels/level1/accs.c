@@ -266,8 +266,10 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, cons
     Share sh = share_of(kg, n, e);
     Accumulated w = {e, s, maps, &sh};
     Combined lanes = {ac->op, ac->n, &e->seg.nes, share_element, &w};
-    bool wide = sh.brief && op_is_comm(e);
-    const KExp *from = wide ? kg_lanes(kg, &lanes, ac->acc, sh.own) : kg_int(kg, 0);
+    const KExp *own = sh.brief ? sh.own : n->len; /* work-items have all, where there are lanes */
+    bool wide = seg_is_short(e->seg.body, true) && seg_is_short(e->seg.op->body, true);
+    wide = wide && op_is_comm(e);
+    const KExp *from = wide ? kg_lanes(kg, &lanes, ac->acc, own) : kg_int(kg, 0);
     const KExp *off = open_share(kg, &sh, from);
     HeapMark turn = heap_mark(kg);
     accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, chunk_element(kg, &w, off)));

@@ -160,8 +160,8 @@ static const Atom *reduced_element(KGen *kg, void *env, const KExp *i)
 static bool is_for_lanes(const KGen *kg, const Exp *e)
 {
     int n = e->soac.nes.n;
-    if (kg->coop || !exp_is_fold(e) || !seg_is_short(e->soac.op->body, false) ||
-        (exp_is(e, F_FN) && !seg_is_short(e->soac.fn->body, false)))
+    if (kg->coop || !exp_is_fold(e) || !seg_is_short(e->soac.op->body, true) ||
+        (exp_is(e, F_FN) && !seg_is_short(e->soac.fn->body, true)))
         return false;
     for (int j = 0; j < n; j++)
         if (atom_type(e->soac.nes.at[j]).rank > 0)
