@@ -164,68 +164,16 @@ static void scan_run(Back *k)
     kb_end(kg->kb);
 }
 
-/* The number of the scan's result that it is; -1: none. */
-static int result_number(const Stm *s, Atom a)
-{
-    for (int j = 0; j < s->pat.n; j++)
-        if (a.var == s->pat.at[j])
-            return j;
-    return -1;
-}
-
-/* The element at hand for the reader, from the scanned values and those mapped out beside them. */
-static void bind_reader(Back *k, const NestDim *d, const KExp **values)
-{
-    KGen *kg = k->kg;
-    Var *i = vec_last(&k->e->seg.nest).idx;
-    kg_let(kg, d->idx, kg_atom(kg, atom_var(i)));
-    ranges_dim(kg->known, d);
-    for (int j = 0; j < d->xs.n; j++) {
-        int r = result_number(k->s, d->arrs.at[j]);
-        if (r >= 0)
-            kg_let(kg, d->xs.at[j], values[r]);
-        else
-            kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
-    }
-}
-
-/* Stores the results that others read as well. */
-static void store_wanted(Back *k, const KExp *number, const KExp **values)
-{
-    KGen *kg = k->kg;
-    const KExp *ix[1];
-    nest_indices(kg, &k->e->seg.nest, 1, ix);
-    const KExp *left = kg_sub(kg, kg_sub(kg, k->n.width, k->n.beg), number);
-    const KExp *all = kx_bool(kg->cx->perm, true), *last = kg_eq(kg, left, kg_int(kg, 1));
-    for (int j = 0; j < k->s->pat.n; j++) {
-        ScanWant want = k->reader->wants[j];
-        if (want == WANT_NONE)
-            continue;
-        KLoc out = kg_result(kg, &k->reader->outs[j], k->s->pat.at[j]->type);
-        kb_if(kg->kb, want == WANT_ALL ? all : last);
-        loc_store(kg, &out, ix, 1, values[j]);
-        kb_end(kg->kb);
-    }
-}
-
 /* The scatter's part for the element at hand, whose scanned values are `sum`. What the scan maps
  * out is computed again: what that reads was read a moment ago. */
 static void read_scanned(Back *k, const KExp *number, const Accs *sum)
 {
     KGen *kg = k->kg;
-    const Stm *t = k->reader->scatter;
-    const Atom *res = k->e->seg.body->res.at;
-    int n = k->ac.n;
-    const KExp **values = NEWN(kg->cx->perm, const KExp *, k->s->pat.n);
     WorkMark m = kg_work_begin(kg);
-    if (k->s->pat.n > n)
+    if (k->s->pat.n > k->ac.n)
         kg_stms(kg, k->e->seg.body);
-    for (int j = 0; j < k->s->pat.n; j++)
-        values[j] = j < n ? kg_of(kg, sum->acc[j]) : kg_atom(kg, res[j]);
-    store_wanted(k, number, values);
-    bind_reader(k, &t->exp->seg.nest.at[0], values);
-    kg_stms(kg, t->exp->seg.body);
-    seg_scatter_write(kg, t->exp, k->reader->dests);
+    const KExp *left = kg_sub(kg, kg_sub(kg, k->n.width, k->n.beg), number);
+    seg_read_scanned(kg, k->s, k->reader, kg_eq(kg, left, kg_int(kg, 1)), sum);
     kg_work_end(kg, m);
 }
 

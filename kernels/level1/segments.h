@@ -183,8 +183,12 @@ bool segscan_back(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc 
 
 /* The same of a scan over one dimension and the scatter that reads it. */
 bool segscan_scatter(PlanBuild *pb, const Stm *s, const ScanReader *reader);
-/* Writes the values of a SEGSCATTER's body, which is done, if they lie in bounds (segscatter.c). */
-void seg_scatter_write(KGen *kg, const Exp *e, const ArrLoc *outs);
+/* ... by three launches, chunk by chunk, where work-items work by themselves (segscan.c). */
+void segscan_scatter_chunks(PlanBuild *pb, const Stm *s, const ScanReader *reader);
+/* What the reader does with the present element of the scan, whose body is done and whose scanned
+ * values are `sum`; last: is it the scan's last one? (segscatter.c) */
+void seg_read_scanned(KGen *kg, const Stm *scan, const ScanReader *r, const KExp *last,
+                      const Accs *sum);
 
 /* The construct, with operators on scalars, by chunks of its segments. */
 KernelMaker segred_chunks;    /* segred.c */

@@ -475,8 +475,12 @@ void make_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 void make_scan_scatter(PlanBuild *pb, const Stm *s, const ScanReader *reader)
 {
     bool one = segscan_scatter(pb, s, reader);
+    pb_if_more(pb, sx_size(pb->cx, SIZE_SCAN_SCATTERS), 0);
+    segscan_scatter_chunks(pb, s, reader);
+    pb_else(pb);
     segscan_launches(pb, s, reader->outs);
     make_segscatter(pb, reader->scatter, reader->dests);
+    pb_end(pb);
     if (one)
         pb_end(pb);
 }
