@@ -204,6 +204,8 @@ static void while_text(Out *o, const KWords *w, const KStm *s)
 
 static void if_text(Out *o, const KWords *w, const KStm *s)
 {
+    if (w->branch && w->branch(w->env, o, s))
+        return;
     out_puts(o, "if (");
     exp_c(o, s->x[0], P_SELECT);
     out_puts(o, ") ");

@@ -18,6 +18,9 @@ typedef struct {
     void (*meet)(Out *o, const KStm *s); /* a BARRIER */
     /* The call of an ATOMIC or CAS up to the place. name: "add", "xchg", "cmpxchg" */
     void (*atomic)(Out *o, const KStm *s, const char *name);
+    /* An IF in other words than `if`; false, with nothing printed: there are none. May be NULL. */
+    bool (*branch)(const void *env, Out *o, const KStm *s);
+    const void *env;
 } KWords;
 
 /* The statements, a line each or more. */

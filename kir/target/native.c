@@ -61,10 +61,47 @@ static const KWords words = {
 enum { DIMS = 3 };
 
 typedef struct {
-    PtrSet *names; /* variables and buffers */
-    bool failure;
+    PtrSet *names;   /* variables and buffers */
+    PtrSet *numbers; /* variables that are computed, not counted: nobody can foretell them */
+    bool failure, scatters;
     bool items[DIMS]; /* asks for the work-item's number in that dimension */
 } Used;
+
+typedef struct {
+    const Used *u;
+    bool found;
+} Numbers;
+
+static void find_number(void *env, const KExp *x)
+{
+    Numbers *w = env;
+    w->found |= x->kind == KE_VAR && ptrset_has(w->u->numbers, x->var);
+}
+
+static bool is_number(const Used *u, const KExp *x)
+{
+    Numbers w = {u, false};
+    kexp_visit(x, find_number, &w);
+    return w.found;
+}
+
+static void note_number(Used *u, const KStm *s)
+{
+    const KVar *v = kstm_def(s);
+    bool made = s->buf || s->kind == KST_VAR;
+    if (v && s->kind != KST_FOR && (made || (s->kind == KST_LET && is_number(u, s->x[0]))))
+        ptrset_add(u->numbers, v);
+}
+
+/* A store at a place that is computed, or none: what scatters do. */
+static bool is_scattered(const Used *u, const KStm *s)
+{
+    if (s->kind != KST_IF || s->body[0].n != 1 || s->body[1].n > 0)
+        return false;
+    const KStm *st = s->body[0].at[0];
+    return st->kind == KST_STORE && st->buf->space == KS_GLOBAL && st->x[1]->type.lanes == 1 &&
+           is_number(u, st->x[0]);
+}
 
 static void use_exp(void *env, const KExp *x)
 {
@@ -85,15 +122,34 @@ static bool use_stm(void *env, KStm *s)
         ptrset_add(u->names, s->buf);
     if (s->kind == KST_VIEW)
         ptrset_add(u->names, s->buf->of);
+    note_number(u, s);
+    u->scatters |= is_scattered(u, s);
     return true;
 }
 
 static Used used_by(Arena *a, const KFun *f)
 {
-    Used u = {.names = ptrmap_new(a)};
+    Used u = {.names = ptrmap_new(a), .numbers = ptrmap_new(a)};
     kblock_visit(&f->body, &(KVisitor){&u, use_stm, NULL});
     u.failure |= kblock_knows_failures(&f->body);
     return u;
+}
+
+/* A scatter writes into a word that nobody reads instead of a branch, which would often be guessed
+ * wrong. */
+static bool scatter_text(const void *env, Out *o, const KStm *s)
+{
+    if (!is_scattered(env, s))
+        return false;
+    const KStm *st = s->body[0].at[0];
+    out_printf(o, "*(%s *)mf_where(", ctype_c(st->buf->elem));
+    exp_c(o, s->x[0], P_SELECT);
+    out_printf(o, ", &%s[", st->buf->name);
+    exp_c(o, st->x[0], P_SELECT);
+    out_puts(o, "], &nowhere) = ");
+    exp_c(o, st->x[1], P_SELECT);
+    out_puts(o, ";\n");
+    return true;
 }
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
@@ -195,11 +251,16 @@ static void body_text(Out *o, const KFun *f, const Used *u)
     o->indent++;
     if (f->slices.n > 0)
         out_puts(o, "enum { has_slices = 0 };\n");
+    if (u->scatters)
+        out_puts(o, "mf_u64 nowhere;\n");
     out_puts(o, "for (mf_place mf = mf_begin(groups, size, first); first < end; first++, "
                 "mf_next(&mf)) {\n");
     o->indent++;
     int n = begin_items(o, u);
-    kernel_c(o, &words, &f->body);
+    KWords own = words;
+    own.branch = scatter_text;
+    own.env = u;
+    kernel_c(o, &own, &f->body);
     end_blocks(o, n + 2);
 }
 
