@@ -28,6 +28,8 @@ const KPass kir_pass_table[] = {
     {"invariant", kir_invariant, "integer arithmetic out of loops, and once"},
     {"conditions", kir_fold_conditions,
      "checks that were made; they would stand between neighbours"},
+    {"scatters", kir_split_scatters, "what is written where, for blocks: checks are folded"},
+    {"edges", kir_split_edges, "elements that have all neighbours"},
     {"vector", kir_vector, "neighbours together: positions are known, and not yet of 32 bits"},
     {"dead-left", kir_dead, "what the passes before left"},
     {"serialise", kir_serialise,

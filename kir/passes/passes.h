@@ -75,6 +75,8 @@ KPassFn kir_narrow;
 KPassFn kir_unroll;
 KPassFn kir_scalarize;
 KPassFn kir_shifts;
+KPassFn kir_split_scatters;
+KPassFn kir_split_edges;
 KPassFn kir_fold_conditions;
 KPassFn kir_failures;
 KPassFn kir_compose;
