@@ -11,18 +11,14 @@ typedef struct {
     bool native;         /* a CPU without OpenCL */
 } rt_rank;
 
-/* Does it come before CPUs by OpenCL? */
-enum { RT_NATIVE_FIRST = 0 };
-
 static inline int rt_rank_class(rt_rank r)
 {
-    int native = RT_NATIVE_FIRST ? 2 : 0;
-    return r.gpu ? 4 : !r.cpu ? 3 : r.native ? native : 1;
+    return r.gpu ? 3 : !r.cpu ? 2 : r.native ? 1 : 0;
 }
 
-/* Is a better than b? GPUs come before accelerators, these before CPUs; among equals the one with
- * more units times clock. Of two that are equal in that too, the first in OpenCL's order is taken.
- */
+/* Is a better than b? GPUs come before accelerators, these before the processor without OpenCL, and
+ * that before CPUs by OpenCL; among equals the one with more units times clock. Of two that are
+ * equal in that too, the first in OpenCL's order is taken. */
 static inline bool rt_rank_better(rt_rank a, rt_rank b)
 {
     int ka = rt_rank_class(a), kb = rt_rank_class(b);

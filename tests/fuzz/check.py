@@ -17,14 +17,17 @@ NEVER = 1 << 60
 # What clang may make of a kernel, but oclgrind does not know: abs, numbers of 65 bits for closed forms of loops.
 LACKING = "Undefined external function: llvm\\.|Unsupported constant int size"
 RACES = ["oclgrind", "--data-races"]
-# How a program is run: options, environment.
+OPENCL = {"MINIFUT_DRIVER": "opencl"}
+# How a program is run: options, environment; natively, by PoCL, with the code of GPUs.
 SHAPES = [([], {}),
+          ([], OPENCL),
           (["--default-group-size=7", "--default-num-groups=5"], {}),
-          (["--default-group-size=4", "--default-num-groups=2"], {"MINIFUT_CODE": "gpu"}),
+          (["--default-group-size=7", "--default-num-groups=5"], OPENCL),
+          (["--default-group-size=4", "--default-num-groups=2"], {**OPENCL, "MINIFUT_CODE": "gpu"}),
           (["--default-group-size=7", "--default-num-groups=5"], {"MINIFUT_HEAP": "16"}),  # heaps that must grow
-          (["--default-group-size=8", "--default-num-groups=2"], {"MINIFUT_CODE": "gpu", "MINIFUT_HEAP": "16"}),
-          (["--default-group-size=16", "--default-num-groups=3"], {"MINIFUT_CODE": "gpu"}),
-          (["--default-group-size=64"], {"MINIFUT_CODE": "gpu", "POCL_WORK_GROUP_METHOD": "repl"})]
+          (["--default-group-size=8", "--default-num-groups=2"], {**OPENCL, "MINIFUT_CODE": "gpu", "MINIFUT_HEAP": "16"}),
+          (["--default-group-size=16", "--default-num-groups=3"], {**OPENCL, "MINIFUT_CODE": "gpu"}),
+          (["--default-group-size=64"], {**OPENCL, "MINIFUT_CODE": "gpu", "POCL_WORK_GROUP_METHOD": "repl"})]
 
 
 def entry_of(p, k):
@@ -349,6 +352,8 @@ class Checker:
         options, env = SHAPES[shape]
         if device != "pocl" and shape % 2 == 0:  # PoCL 3.1 miscompiles more loops around barriers when their ends are known
             env = {**env, "MINIFUT_SIZED": "1"}
+        if device != "pocl":
+            env = {**env, **OPENCL}
         if device == "races":
             options = [*options, "--build-option=-DMF_RACES"]
         for k in self.want:

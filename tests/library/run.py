@@ -151,7 +151,7 @@ def check_without_opencl():
     for cc in (["cc", "-std=c99"], ["cc", "-std=c11"], ["c++", "-x", "c++"]):
         if checks.need(cc[0]) and build([*cc, *flags, "-I", WORK, "-c", "-o", "bare.o", HERE / "bare.c"], f"bare.c by {cc}"):
             build(["cc", "-std=gnu11", *flags[:3], *flags[4:], "-o", "bare", "bare.o", "types.c", *LIBS], "types.c without headers")
-            client(["./bare"], f"bare.c by {cc}", env={"MINIFUT_OPENCL": str(WORK / "none")})
+            client(["./bare"], f"bare.c by {cc}", env={"MINIFUT_DRIVER": "opencl", "MINIFUT_OPENCL": str(WORK / "none")})
 
 
 def check_calls():

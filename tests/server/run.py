@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tests"))
-from checks import check, need_modules, summary  # noqa: E402
+from checks import check, need_modules, need_opencl, summary  # noqa: E402
 
 need_modules("numpy", "futhark_data", "futhark_server", n=60)
 import futhark_data  # noqa: E402
@@ -247,7 +247,9 @@ def test_turns(binary, build):
     path.touch()
     with Server(binary) as s:
         fails(s, "with what it runs them on", "turns", str(path))
-    os.environ["MINIFUT_CODE"] = "gpu"
+    if not need_opencl():
+        return
+    os.environ.update(MINIFUT_DRIVER="opencl", MINIFUT_CODE="gpu")
     with Server(binary) as s, open(path) as turn:
         s.put_value("few", np.int64(10))
         fails(s, "No such file", "turns", str(path) + "-not")
@@ -264,7 +266,7 @@ def test_turns(binary, build):
         s.cmd("turns")
         s.cmd_call("spin", "more", "few")  # though others have the turn
         check(np.array_equal(s.get_value("out"), s.get_value("more")), "with and without turns")
-    del os.environ["MINIFUT_CODE"]
+    del os.environ["MINIFUT_DRIVER"], os.environ["MINIFUT_CODE"]
 
 
 def test_records(binary):
