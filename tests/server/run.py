@@ -242,14 +242,24 @@ def test_endless_launch(binary):
 
 
 def test_turns(binary, build):
-    """A call waits for its turn, which does not count as its time, and gives it back; a CPU has no turns."""
+    """A call waits for its turn, which does not count as its time, and gives it back; a CPU that builds kernels has no turns."""
     path = build / "server" / "turns"
     path.touch()
-    with Server(binary) as s:
-        fails(s, "with what it runs them on", "turns", str(path))
-    if not need_opencl():
-        return
-    os.environ.update(MINIFUT_DRIVER="opencl", MINIFUT_CODE="gpu")
+    before = dict(os.environ)
+    os.environ["MINIFUT_DRIVER"] = "native"
+    takes_turns(binary, path)
+    if need_opencl():
+        os.environ["MINIFUT_DRIVER"] = "opencl"
+        with Server(binary) as s:
+            fails(s, "with what it runs them on", "turns", str(path))
+        os.environ["MINIFUT_CODE"] = "gpu"
+        takes_turns(binary, path)
+    for name in ("MINIFUT_DRIVER", "MINIFUT_CODE"):
+        os.environ.pop(name, None)
+    os.environ.update(before)
+
+
+def takes_turns(binary, path):
     with Server(binary) as s, open(path) as turn:
         s.put_value("few", np.int64(10))
         fails(s, "No such file", "turns", str(path) + "-not")
@@ -266,7 +276,6 @@ def test_turns(binary, build):
         s.cmd("turns")
         s.cmd_call("spin", "more", "few")  # though others have the turn
         check(np.array_equal(s.get_value("out"), s.get_value("more")), "with and without turns")
-    del os.environ["MINIFUT_DRIVER"], os.environ["MINIFUT_CODE"]
 
 
 def test_records(binary):
