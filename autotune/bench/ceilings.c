@@ -80,6 +80,17 @@ static const char *best(Session *s, const char *entry, int d, double limit, bool
     return wrong;
 }
 
+/* As minifut itself would, with optimised kernels, however the program is built. */
+static int compile_optimised(Arena *a, const char *source, const char *binary)
+{
+    const char *given = getenv("CFLAGS"), *flags = given ? arena_strdup(a, given) : NULL;
+    unsetenv("CFLAGS");
+    int code = compile_program(source, binary, NULL, false);
+    if (flags)
+        setenv("CFLAGS", flags, 1);
+    return code;
+}
+
 static const char *measure(Arena *a, const SessionOptions *o, const char *folder, Ceilings *c)
 {
     Out text = {0};
@@ -95,7 +106,7 @@ static const char *measure(Arena *a, const SessionOptions *o, const char *folder
     out_free(&text);
     if (!written)
         return arena_printf(a, "cannot write %s: %s", source, strerror(errno));
-    if (compile_program(source, own.program, NULL, false) != 0)
+    if (compile_optimised(a, source, own.program) != 0)
         return "the program that measures the device does not compile";
     int32_t steps = STEPS;
     rt_hvalue first = {.prim = RT_I32, .data = &steps};

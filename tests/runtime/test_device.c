@@ -351,12 +351,11 @@ static void test_cache(const char *folder)
 /* Which device is taken: each of these is better than the next. */
 static void test_rank(void)
 {
-    static const rt_rank order[] = {
-        {true, false, 100, 1000, false}, {true, false, 60, 1500, false},
-        {true, false, 80, 0, false},     {true, true, 8, 1, false},
-        {false, false, 64, 900, false},  {false, true, 2, 0, true},
-        {false, true, 256, 3000, false}, {false, true, 2, 3000, false},
-        {false, true, 2, 0, false}};
+    static const rt_rank order[] = {{true, false, 100, 1000, false}, {true, false, 60, 1500, false},
+                                    {true, false, 80, 0, false},     {true, true, 8, 1, false},
+                                    {false, false, 64, 900, false},  {false, true, 2, 0, true},
+                                    {false, true, 256, 3000, false}, {false, true, 2, 3000, false},
+                                    {false, true, 2, 0, false}};
     enum { N = sizeof order / sizeof *order };
     for (int i = 0; i < N; i++)
         for (int k = 0; k < N; k++)
