@@ -5,6 +5,8 @@ CC      ?= cc
 BUILD   ?= build
 PREFIX  ?= /usr/local
 JOBS    ?= $(shell nproc)
+# Make's own rules would take parse.c for what yacc makes of parse.y, where that is newer.
+MAKEFLAGS += --no-builtin-rules
 BIN     ?= minifut
 OPT     ?= -O2 -g
 WARN    := -std=c11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
