@@ -3,7 +3,7 @@
  *   -DIDX=int|long                  what indices fit
  *   -DROWS=n -DCOLS=n -DVEC=n       the tile, and its vectors */
 #define MF_JOIN(a, b)   a##b
-#define MF_VECTOR(a, b) MF_JOIN(a, b)
+#define MF_WIDE(a, b) MF_JOIN(a, b)
 /* The elements of a vector of a row, each into its column of the tile. */
 #if VEC == 2
 #define MF_SPREAD(to, v) ((to)[0] = (v).s0, (to)[ROWS] = (v).s1)
@@ -11,7 +11,7 @@
 #define MF_SPREAD(to, v)                                                                           \
     ((to)[0] = (v).s0, (to)[ROWS] = (v).s1, (to)[2 * ROWS] = (v).s2, (to)[3 * ROWS] = (v).s3)
 #endif
-typedef MF_VECTOR(ELEM, VEC) mf_vector;
+typedef MF_WIDE(ELEM, VEC) mf_vector;
 
 /* Where the tile holds row r of column c. A column's rows lie together, in vectors, whose order differs
  * from column to column so that work-items that write a row do not all meet in one bank. */
