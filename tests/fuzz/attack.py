@@ -87,9 +87,14 @@ def library(tools, seed, n):
 
 
 def cache(tools, seed, n):
+    """Kernels that are texts are kept: those of OpenCL's devices."""
+    by_opencl = {**os.environ, "MINIFUT_DRIVER": "opencl"}
+    if subprocess.run([tools.minifut, "devices"], env=by_opencl, capture_output=True).returncode != 0:
+        print("cache: no OpenCL device, nothing is attacked")
+        return
     with tempfile.TemporaryDirectory(dir=tools.folder) as folder:
         for k in range(0, n, 200):
-            said = tools.run([tools.client, "cache", seed + k, min(200, n - k), folder], 3600)
+            said = tools.run(["env", "MINIFUT_DRIVER=opencl", tools.client, "cache", seed + k, min(200, n - k), folder], 3600)
             if said:
                 yield k, said, b""
 
