@@ -142,7 +142,7 @@ def test_first_result(minifut, place):
     common = ["--small", "--work", place / "w", "--results", results, "mapscan"]
     shell(sys.executable, suite, "--minifut", minifut, "run", "--modes", "untuned", "--runs", 1, *common)
     text = shell(sys.executable, suite, "--minifut", minifut, "first", *common).decode()
-    check("] mapscan " in text and "first result 0.0" not in text and " s" in text and "all right" in text, text)
+    check("] mapscan " in text and "first result " in text and "all right" in text, text)
     kept = json.loads((results / "mapscan.json").read_text())
     check(kept["first_result"]["seconds"] > 0 and len(kept["datasets"]) == 4, kept)
     line = first.line("P", "D", {"seconds": 2.5})
