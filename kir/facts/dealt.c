@@ -102,13 +102,6 @@ static bool is_dealt(const KDealt *d, const KExp *x)
     return d->flat && rest(d, x) == OWN;
 }
 
-const KExp *kdealt_without_gaps(const KExp *x)
-{
-    const KExp *q = x->kind == KE_PRIM && x->op == OP_ADD ? x->x[1] : NULL;
-    bool gap = q && q->kind == KE_PRIM && q->op == OP_QUOT && q->x[1]->kind == KE_CONST;
-    return gap && kx_same(q->x[0], x->x[0]) ? x->x[0] : x;
-}
-
 bool kdealt_access(const KDealt *d, const KStm *s)
 {
     return !s->buf->of && kstm_lanes(s) == 1 && is_dealt(d, s->x[0]);

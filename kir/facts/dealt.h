@@ -11,8 +11,6 @@ bool kdealt_step(const KExp *step, const KExp *to);
 
 typedef struct KDealt KDealt;
 KDealt *kdealt_of(Arena *a, const KFun *f);
-/* Of p + p / 32, as positions in padded buffers are (kir/passes/padded.c), p. */
-const KExp *kdealt_without_gaps(const KExp *x);
 /* Is the access to an element whose number, counted from the beginning of the buffer's memory, is
  * the work-item's plus a multiple of the group's size? Then two work-items never find the same,
  * whatever turns of whatever loops they are in. */

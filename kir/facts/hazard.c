@@ -347,10 +347,18 @@ static bool is_local_access(const KStm *s)
     return (kstm_reads(s) || kstm_writes(s)) && s->buf && s->buf->space == KS_LOCAL;
 }
 
+/* Of p + p / 32, as positions in padded buffers are, p. */
+static const KExp *without_gaps(const KExp *x)
+{
+    const KExp *q = x->kind == KE_PRIM && x->op == OP_ADD ? x->x[1] : NULL;
+    bool gap = q && q->kind == KE_PRIM && q->op == OP_QUOT && q->x[1]->kind == KE_CONST;
+    return gap && kx_same(q->x[0], x->x[0]) ? x->x[0] : x;
+}
+
 static void note_access(Hazard *h, const KStm *s)
 {
     Access *a = NEW(h->arena, Access);
-    *a = (Access){.stm = s, .number = h->all.n, .at = expand(h, kdealt_without_gaps(s->x[0]))};
+    *a = (Access){.stm = s, .number = h->all.n, .at = expand(h, without_gaps(s->x[0]))};
     const KExp *swapped = kexp_subst(h->arena, a->at, h->halves.other);
     a->swapped = swapped == a->at ? NULL : swapped;
     a->offset = ptrmap_get(h->offsets, s->buf);
