@@ -102,9 +102,9 @@ static bool is_dealt(const KDealt *d, const KExp *x)
     return d->flat && rest(d, x) == OWN;
 }
 
-bool kdealt_access(const KDealt *d, const KStm *s)
+bool kdealt_access(const KDealt *d, const KStm *s, const KExp *at)
 {
-    return !s->buf->of && kstm_lanes(s) == 1 && is_dealt(d, s->x[0]);
+    return !s->buf->of && kstm_lanes(s) == 1 && is_dealt(d, at);
 }
 
 /* --- Loops ------------------------------------------------------------------------------------ */

@@ -11,10 +11,10 @@ bool kdealt_step(const KExp *step, const KExp *to);
 
 typedef struct KDealt KDealt;
 KDealt *kdealt_of(Arena *a, const KFun *f);
-/* Is the access to an element whose number, counted from the beginning of the buffer's memory, is
- * the work-item's plus a multiple of the group's size? Then two work-items never find the same,
- * whatever turns of whatever loops they are in. */
-bool kdealt_access(const KDealt *d, const KStm *s);
+/* Is the access, which is at `at`, to an element whose number, counted from the beginning of the
+ * buffer's memory, is the work-item's plus a multiple of the group's size? Then two work-items
+ * never find the same, whatever turns of whatever loops they are in. */
+bool kdealt_access(const KDealt *d, const KStm *s, const KExp *at);
 
 /* A loop of a kernel as made whose turns are dealt to the work-items of a group: `for j from
  * local_id to n by group_size`, or `for base from 0 to n by group_size { let j = base + local_id;

@@ -63,7 +63,8 @@ typedef struct {
     const KExp *alone[DIMS]; /* conditions that leave one work-item, a dimension each */
     const Choice *choices;   /* around it */
     int n_choices;
-    bool lead; /* by the group's lead alone */
+    bool lead;  /* by the group's lead alone */
+    bool dealt; /* at a place that is dealt to the work-item */
 } Access;
 
 typedef struct {
@@ -335,7 +336,7 @@ static bool conflict(const Hazard *h, const Access *a, const KExp *at, const Acc
         return false;
     if (same_alone(h, a, b) || exclusive(h, a, b) || chosen(h, a, b))
         return false;
-    if (m == n && kdealt_access(h->dealt, a->stm) && kdealt_access(h->dealt, b->stm))
+    if (m == n && a->dealt && b->dealt)
         return false;
     return prim_type_bytes[m->elem] != prim_type_bytes[n->elem] || meeting(h, a, at, b) == MEET;
 }
@@ -347,18 +348,22 @@ static bool is_local_access(const KStm *s)
     return (kstm_reads(s) || kstm_writes(s)) && s->buf && s->buf->space == KS_LOCAL;
 }
 
-/* Of p + p / 32, as positions in padded buffers are, p. */
+/* Of p + p / 32, as positions in padded buffers are, p; the summands may be converted. */
 static const KExp *without_gaps(const KExp *x)
 {
-    const KExp *q = x->kind == KE_PRIM && x->op == OP_ADD ? x->x[1] : NULL;
-    bool gap = q && q->kind == KE_PRIM && q->op == OP_QUOT && q->x[1]->kind == KE_CONST;
-    return gap && kx_same(q->x[0], x->x[0]) ? x->x[0] : x;
+    if (x->kind != KE_PRIM || x->op != OP_ADD)
+        return x;
+    const KExp *p = kx_converted(x->x[0]), *q = kx_converted(x->x[1]);
+    bool gap = q->kind == KE_PRIM && q->op == OP_QUOT && q->x[1]->kind == KE_CONST;
+    return gap && kx_same(kx_converted(q->x[0]), p) ? x->x[0] : x;
 }
 
 static void note_access(Hazard *h, const KStm *s)
 {
     Access *a = NEW(h->arena, Access);
-    *a = (Access){.stm = s, .number = h->all.n, .at = expand(h, without_gaps(s->x[0]))};
+    const KExp *at = without_gaps(s->x[0]);
+    *a = (Access){
+        .stm = s, .number = h->all.n, .at = expand(h, at), .dealt = kdealt_access(h->dealt, s, at)};
     const KExp *swapped = kexp_subst(h->arena, a->at, h->halves.other);
     a->swapped = swapped == a->at ? NULL : swapped;
     a->offset = ptrmap_get(h->offsets, s->buf);

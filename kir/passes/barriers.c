@@ -60,7 +60,7 @@ typedef struct {
 
 static int bit_of(Barriers *w, const KStm *s)
 {
-    Spot p = {kbuf_root(s->buf), kdealt_access(w->dealt, s)};
+    Spot p = {kbuf_root(s->buf), kdealt_access(w->dealt, s, s->x[0])};
     for (int i = 0; i < w->n; i++)
         if (w->spots[i].buf == p.buf && w->spots[i].dealt == p.dealt)
             return i;
