@@ -3,6 +3,9 @@ primitives/run.py."""
 import os
 import subprocess
 
+# Of pipeline/binary.c.
+KERNELS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
+
 
 def shell(cmd, limit=None, **more):
     """(exit code, standard output, standard error); a time limit exceeded is exit code 124."""
@@ -21,13 +24,16 @@ def emit_c(minifut, source, flattening, target):
     target.write_bytes(text)
 
 
-def build_c(c):
-    """The binary beside a C file, made if it is older; raises RuntimeError with the C compiler's message."""
+def build_c(c, portable=False):
+    """The binary beside a C file, made if it is older, with kernels for CPUs as `minifut compile` has them made (portable:
+    with --portable, for other machines). CFLAGS and LDLIBS come last. Raises RuntimeError with the C compiler's message."""
     binary = c.with_suffix("")
     if not binary.exists() or binary.stat().st_mtime < c.stat().st_mtime:
-        flags = os.environ.get("CFLAGS", "").split()
-        cc = os.environ.get("CC", "cc")
-        code, _, message = shell([cc, "-std=gnu11", "-O1", "-s", *flags, "-o", binary, c, "-lm", "-ldl", "-lpthread"])
+        cc, flags, libraries = (os.environ.get(name, or_else).split() for name, or_else in
+                                [("CC", "cc"), ("CFLAGS", ""), ("LDLIBS", "")])
+        here = [] if portable else ["-march=native"]
+        code, _, message = shell([*cc, "-std=gnu11", *KERNELS, *here, "-s", *flags, "-o", binary, c, "-lm", "-ldl",
+                                  "-lpthread", *libraries])
         if code:
             raise RuntimeError(message)
     return binary

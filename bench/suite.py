@@ -70,7 +70,7 @@ def prepare(a):
         try:
             emit_c(a.minifut, ROOT / PROGRAMS[program][0], flattening, target)
             if a.binaries:
-                build_c(target)
+                build_c(target, portable=True)
                 target.unlink()
         except RuntimeError as e:
             print(f"{program}, {flattening}: {str(e).strip()}")

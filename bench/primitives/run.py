@@ -47,7 +47,7 @@ def prepare(a):
     def one(program):
         try:
             emit_c(a.minifut.resolve(), HERE / f"{program}.sf", "incremental", a.folder / f"{program}.c")
-            build_c(a.folder / f"{program}.c")
+            build_c(a.folder / f"{program}.c", a.portable)
         except RuntimeError as e:
             print(f"{program}: {str(e).strip()}")
             return 1
@@ -159,6 +159,7 @@ def main():
     q = commands.add_parser("prepare")
     q.add_argument("--only", **only)
     q.add_argument("--minifut", type=Path, default=HERE.parent.parent / "minifut", help="the compiler")
+    q.add_argument("--portable", action="store_true", help="binaries for other machines, too")
     q.add_argument("folder", type=Path)
     q = commands.add_parser("run")
     turns.add_options(q, runs=200, seconds=0.25, least=4)
