@@ -27,6 +27,15 @@
  *                                                        .. as before
  *
  * lo: the first i with 0 <= i - 1, hi: the first behind those with i + 1 <= n - 1, within the loop.
+ * What compares i with an edge, as rotations do, has one answer for all i on one side: the middle
+ * is the longer one.
+ *
+ *     if i < k                               behind = k - from < to - k
+ *         j = i + (n - k)                    lo = behind ? k : from, hi = behind ? to : k
+ *     else                          =>       if !behind
+ *         j = i - k                              j = i + (n - k)
+ *     .. xs[j]                                   ..
+ *
  * The order of turns stays. What both are worth: bench/results/decisions.md. */
 #include "kir/passes/passes.h"
 #include "kir/walk.h"
@@ -212,33 +221,73 @@ static const KExp *near(const Edges *w, const KExp *edge)
     return kx_prim2(a, OP_MAX, edge, kx_exact(a, OP_SUB, w->loop->x[0], off));
 }
 
-/* max(i + by, edge) is i + by from edge - by on, min(i + by, edge) before edge - by + 1. */
-static void note_edge(Edges *w, PrimOp op, const KExp *edge, int64_t by)
+static void begin_behind(Edges *w, const KExp *lo)
+{
+    w->lo = w->lo ? kx_prim2(w->b->arena, OP_MAX, w->lo, lo) : lo;
+}
+
+static void end_before(Edges *w, const KExp *hi)
+{
+    w->hi = w->hi ? kx_prim2(w->b->arena, OP_MIN, w->hi, hi) : hi;
+}
+
+/* max(i + by, edge) is i + by from edge - by on, min(i + by, edge) before edge - by + 1. There
+ * i + by is no number that wraps around: vectors need to know. */
+static const KExp *without_clamp(Edges *w, PrimOp op, const KExp *edge, int64_t by)
 {
     Arena *a = w->b->arena;
     edge = near(w, edge);
-    if (op == OP_MAX) {
-        const KExp *lo = kx_exact(a, OP_SUB, edge, kx_int(a, by));
-        w->lo = w->lo ? kx_prim2(a, OP_MAX, w->lo, lo) : lo;
-    } else {
-        const KExp *hi = kx_exact(a, OP_SUB, edge, kx_int(a, by - 1));
-        w->hi = w->hi ? kx_prim2(a, OP_MIN, w->hi, hi) : hi;
-    }
+    if (op == OP_MAX)
+        begin_behind(w, kx_exact(a, OP_SUB, edge, kx_int(a, by)));
+    else
+        end_before(w, kx_exact(a, OP_SUB, edge, kx_int(a, by - 1)));
+    return kx_exact(a, OP_ADD, kx_var(a, w->i), kx_int(a, by));
 }
 
-/* There i + by is no number that wraps around: vectors need to know. */
+/* Leaves i from `cut` on in the middle, or those before, whichever are more, and `cut` itself in
+ * neither if it is `only` that one which differs. Is it those from there on? */
+static const KExp *longer_side(Edges *w, const KExp *cut, bool only)
+{
+    Arena *a = w->b->arena;
+    const KExp *from = w->loop->x[0], *to = w->loop->x[1];
+    if (cut->kind != KE_CONST)
+        cut = kb_let(w->b, "cut", cut);
+    const KExp *ahead = kx_exact(a, OP_SUB, cut, from), *left = kx_exact(a, OP_SUB, to, cut);
+    const KExp *behind = kb_let(w->b, "behind", kx_lt(a, ahead, left));
+    const KExp *first = only ? kx_exact(a, OP_ADD, cut, kx_int(a, 1)) : cut;
+    begin_behind(w, kx_select(a, behind, first, from));
+    end_before(w, kx_select(a, behind, to, cut));
+    return behind;
+}
+
+/* What i + by `op` edge is in the middle, or edge `op` i + by if the edge is on the left. */
+static const KExp *without_comparison(Edges *w, PrimOp op, const KExp *edge, int64_t by, bool left)
+{
+    Arena *a = w->b->arena;
+    const KExp *cut = kx_exact(a, OP_SUB, near(w, edge), kx_int(a, by));
+    if (op == OP_EQ) {
+        longer_side(w, cut, true);
+        return kx_bool(a, false);
+    }
+    if ((op == OP_LT) == left)
+        cut = kx_exact(a, OP_ADD, cut, kx_int(a, 1));
+    const KExp *behind = longer_side(w, cut, false);
+    return left ? behind : kx_not(a, behind);
+}
+
+/* What an expression of the loop is for the elements in the middle. */
 static const KExp *within(void *env, const KExp *x)
 {
     Edges *w = env;
-    Arena *a = w->b->arena;
+    bool clamps = x->kind == KE_PRIM && (x->op == OP_MAX || x->op == OP_MIN);
+    bool compares = x->kind == KE_PRIM && (x->op == OP_LT || x->op == OP_LE || x->op == OP_EQ);
     int64_t by;
-    if (x->kind != KE_PRIM || (x->op != OP_MAX && x->op != OP_MIN) || x->type.elem != T_I64)
+    if ((!clamps && !compares) || x->x[0]->type.elem != T_I64)
         return x;
     for (int k = 0; k < 2; k++)
-        if (is_steady(w, x->x[1 - k]) && is_beside(w, x->x[k], &by)) {
-            note_edge(w, x->op, x->x[1 - k], by);
-            return kx_exact(a, OP_ADD, kx_var(a, w->i), kx_int(a, by));
-        }
+        if (is_steady(w, x->x[1 - k]) && is_beside(w, x->x[k], &by))
+            return clamps ? without_clamp(w, x->op, x->x[1 - k], by)
+                          : without_comparison(w, x->op, x->x[1 - k], by, k == 1);
     return x;
 }
 
