@@ -75,7 +75,7 @@ static void note_arg(void *env, const KExp *x)
 
 /* --- Conditions ------------------------------------------------------------------------------- */
 
-/* An operator between two operands; behind it a line that is long ends. */
+/* An operator between two operands, or a comma; behind it a line that is long ends. */
 static void operator_text(Launch *l, const char *op)
 {
     out_puts(l->o, op);
@@ -115,7 +115,7 @@ static void real_text(Launch *l, const KExp *x, bool tight, bool last)
     if (x->op == OP_MIN || x->op == OP_MAX) {
         out_puts(o, x->op == OP_MIN ? "fmin(" : "fmax(");
         real_text(l, x->x[0], false, false);
-        out_puts(o, ", ");
+        operator_text(l, ",");
         real_text(l, x->x[1], false, false);
         out_puts(o, ")");
         return;
