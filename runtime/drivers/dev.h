@@ -1,6 +1,6 @@
 /* What the runtime asks of a driver, all of it. dev_opencl.c and dev_opencl_find.c answer for
- * OpenCL, dev_native.c for functions of the program; the rest of the runtime holds policy (what is
- * kept, when to try again, what to say) and knows no driver.
+ * OpenCL, dev_cuda.c for libcuda, dev_native.c for functions of the program; the rest of the
+ * runtime holds policy (what is kept, when to try again, what to say) and knows no driver.
  *
  * A device is opened with one in-order queue. Nothing waits for it but rt_dev_finish, rt_dev_write,
  * rt_dev_read and rt_dev_fetched. Handles are released by whoever got them, before the device is
