@@ -36,6 +36,7 @@
  *         j = i - k                              j = i + (n - k)
  *     .. xs[j]                                   ..
  *
+ * That is for vectors alone: a loop that carries values from turn to turn keeps its comparisons.
  * The order of turns stays. What both are worth: bench/results/decisions.md. */
 #include "kir/passes/passes.h"
 #include "kir/walk.h"
@@ -148,6 +149,7 @@ typedef struct {
     const KVar *i;       /* its counter, in the copy that gets no edges */
     PtrMap *lets;        /* KVar -> the value of its LET in the loop */
     PtrSet *bound;       /* variables bound in the loop */
+    bool carries;        /* do elements wait for those before? */
     const KExp *lo, *hi; /* so far; NULL: there is none */
 } Edges;
 
@@ -280,7 +282,8 @@ static const KExp *within(void *env, const KExp *x)
 {
     Edges *w = env;
     bool clamps = x->kind == KE_PRIM && (x->op == OP_MAX || x->op == OP_MIN);
-    bool compares = x->kind == KE_PRIM && (x->op == OP_LT || x->op == OP_LE || x->op == OP_EQ);
+    bool compares =
+        x->kind == KE_PRIM && !w->carries && (x->op == OP_LT || x->op == OP_LE || x->op == OP_EQ);
     int64_t by;
     if ((!clamps && !compares) || x->x[0]->type.elem != T_I64)
         return x;
@@ -291,9 +294,11 @@ static const KExp *within(void *env, const KExp *x)
     return x;
 }
 
+/* What is bound comes before what changes it. */
 static bool note_bound(void *env, KStm *s)
 {
     Edges *w = env;
+    w->carries |= s->kind == KST_SET && !ptrset_has(w->bound, s->var);
     if (kstm_def(s))
         ptrset_add(w->bound, kstm_def(s));
     return true;
@@ -342,7 +347,7 @@ static void leave_edges(void *env, KBuild *b, KStm *s)
     KBlock one = {0};
     vec_push(a, &one, s);
     KStm *middle = kblock_copy(b, &one, NULL).at[0];
-    Edges w = {b, s, middle->var, ptrmap_new(a), ptrmap_new(a), NULL, NULL};
+    Edges w = {b, s, middle->var, ptrmap_new(a), ptrmap_new(a), false, NULL, NULL};
     kblock_visit(&middle->body[0], &(KVisitor){.env = &w, .enter = note_bound});
     kblock_visit(&middle->body[0], &(KVisitor){.env = &w, .enter = drop_edges});
     if (w.lo || w.hi)
