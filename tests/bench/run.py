@@ -11,12 +11,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path += [str(ROOT / folder) for folder in ("bench", "bench/primitives", "tests")]
 from checks import check, need_modules, summary  # noqa: E402
 
-need_modules("numpy", n=10)
+need_modules("numpy", n=11)
 import compare  # noqa: E402
 import compile_time  # noqa: E402
 import first  # noqa: E402
 import loops  # noqa: E402
 import numpy as np  # noqa: E402
+import programs  # noqa: E402
 import ratios  # noqa: E402
 import tunings  # noqa: E402
 from cases import CASES  # noqa: E402
@@ -151,6 +152,14 @@ def test_first_result(minifut, place):
     check("FAILED: no" in first.line("P", "D", {"error": "no"}), "a failure is one")
 
 
+def test_flags():
+    """What is timed is compiled as users have it."""
+    text = (ROOT / "pipeline/binary.c").read_text()
+    exact = re.search(r'#define EXACT "(.*)"', text)[1]
+    flags = re.search(r"portable_flags\[\] = \{(.*?), NULL\}", text, re.S)[1].replace("EXACT", f'"{exact}"')
+    check(set(re.findall(r'"(.*?)"', flags)) - {"-w"} == set(programs.KERNELS), f"{flags} and {programs.KERNELS}")
+
+
 def test_text_size(minifut):
     script = ROOT / "bench/text_size.py"
     lines = shell(sys.executable, script, "--minifut", minifut, "--old", minifut, "mapscan", "matmul").decode().splitlines()
@@ -191,6 +200,7 @@ def main():
         test_side_by_side(minifut, place)
         test_tunings(minifut, place)
         test_first_result(minifut, place)
+        test_flags()
         test_text_size(minifut)
         test_compile_time(minifut, place)
         test_library_calls(minifut)
