@@ -99,7 +99,7 @@ static int check_options(Options *o, const char *mode)
     if (o->emit && !args_listed(EMIT_KINDS, o->emit))
         return usage_error("--emit=%s: c, opencl, kernel-ir, plan, memory or ir", o->emit);
     if (o->target && !(ktarget_named(o->target) && (emits(o, "opencl") || emits(o, "kernel-ir"))))
-        return usage_error("--target=%s: gpu, cpu or native, with --emit=opencl or kernel-ir",
+        return usage_error("--target=%s: gpu or native, with --emit=opencl or kernel-ir",
                            o->target);
     if (o->output && !*o->output)
         return usage_error("-o needs a name");
@@ -157,8 +157,7 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
          .flag = &o->verbose, .commands = EXPLAIN},
         {"--emit KIND", "prints c, opencl, kernel-ir, plan, memory or ir instead", .text = &o->emit,
          .commands = COMPILE, .values = EMIT_KINDS},
-        {"--target T",
-         "gpu, cpu or native: kernels of that target only, of --emit=opencl and kernel-ir",
+        {"--target T", "gpu or native: kernels of that target only, of --emit=opencl and kernel-ir",
          .text = &o->target, .commands = COMPILE, .values = TARGETS},
         {"--flatten MODE", "incremental (default), moderate, full, outer", .text = &mode,
          .commands = ANY & ~CHECK, .values = modes},

@@ -18,7 +18,7 @@
 #include "kir/hash.h"
 
 /* For each kernel the first that does the same on the target. */
-static const Kernel **alike(Emit *em, int target)
+static const Kernel **alike(Emit *em)
 {
     const Kernels *ks = &em->p->kernels;
     Arena *a = arena_new();
@@ -26,7 +26,7 @@ static const Kernel **alike(Emit *em, int target)
     const Kernel **first = NEWN(em->cx->perm, const Kernel *, ks->n);
     for (int i = 0; i < ks->n; i++) {
         int k = 0;
-        keys[i] = kir_key(a, ks->at[i]->on[target]);
+        keys[i] = kir_key(a, ks->at[i]->on[KTARGET_NATIVE]);
         while (!kkey_same(keys[k], keys[i]))
             k++;
         first[i] = ks->at[k];
@@ -35,50 +35,44 @@ static const Kernel **alike(Emit *em, int target)
     return first;
 }
 
-const char *kernel_function_name(const Emit *em, const Kernel *k, int target)
+const char *kernel_function_name(const Emit *em, const Kernel *k)
 {
-    const Kernel **first = em->alike[target];
-    return first ? arena_printf(em->cx->perm, "kernel_%s", first[k->id]->name) : "NULL";
+    return arena_printf(em->cx->perm, "kernel_%s", em->alike[k->id]->name);
 }
 
-static void declarations(Emit *em, int target)
+static void declarations(Emit *em)
 {
     const Kernels *ks = &em->p->kernels;
     for (int i = 0; i < ks->n; i++)
-        if (em->alike[target][i] == ks->at[i])
+        if (em->alike[i] == ks->at[i])
             out_printf(em->o, "__attribute__((visibility(\"hidden\"))) rt_dev_function %s;\n",
-                       kernel_function_name(em, ks->at[i], target));
+                       kernel_function_name(em, ks->at[i]));
 }
 
-static void definitions(Emit *em, int target)
+static void definitions(Emit *em)
 {
     const Kernels *ks = &em->p->kernels;
     size_t begin = em->o->n;
     for (int i = 0, n = 0; i < ks->n; i++) {
-        if (em->alike[target][i] != ks->at[i])
+        if (em->alike[i] != ks->at[i])
             continue;
         out_printf(em->o, "#if %d %% RT_PARTS == RT_PART\n", n++);
-        ktargets[target].print(em->o, ks->at[i]->on[target]);
+        kir_native(em->o, ks->at[i]->on[KTARGET_NATIVE]);
         out_puts(em->o, "#endif\n\n");
     }
     em->functions += em->o->n - begin;
 }
 
-static void emit_target(Emit *em, int target)
-{
-    em->alike[target] = alike(em, target);
-    out_printf(em->o, "/* --- Kernels: %s --- */\n\n#ifndef RT_PART_HOST\n\n",
-               ktargets[target].what);
-    emit_runtime(em->o, RUNTIME_KERNELS);
-    definitions(em, target);
-    out_puts(em->o, "#undef mf_exp_f32\n#undef mf_log_f32\n#else\n");
-    declarations(em, target);
-    out_puts(em->o, "#endif\n\n");
-}
-
 void emit_functions(Emit *em)
 {
-    for (int t = 0; t < N_KTARGETS && em->p->kernels.n > 0; t++)
-        if (ktargets[t].functions)
-            emit_target(em, t);
+    if (em->p->kernels.n == 0)
+        return;
+    em->alike = alike(em);
+    out_printf(em->o, "/* --- Kernels: %s --- */\n\n#ifndef RT_PART_HOST\n\n",
+               ktargets[KTARGET_NATIVE].what);
+    emit_runtime(em->o, RUNTIME_KERNELS);
+    definitions(em);
+    out_puts(em->o, "#undef mf_exp_f32\n#undef mf_log_f32\n#else\n");
+    declarations(em);
+    out_puts(em->o, "#endif\n\n");
 }

@@ -10,53 +10,22 @@
 
 #define HASH_FACTOR UINT64_C(1099511628211) /* of FNV-1a */
 
-static const char *text_on(Arena *a, const Kernel *k, int t)
-{
-    Out o = {0};
-    ktargets[t].print(&o, k->on[t]);
-    return out_keep(&o, a);
-}
-
-/* The texts on each target, NULL where kernels are functions, and the first target that has the
- * same. */
 typedef struct {
-    const char *text[N_KTARGETS];
-    int same[N_KTARGETS];
-    uint64_t hash; /* of what the kernel does */
-} Sources;
+    const char *text; /* in OpenCL C */
+    uint64_t hash;    /* of what the kernel does */
+} Source;
 
-static Sources sources_of(Arena *a, const Kernel *k)
+static Source source_of(Arena *a, const Kernel *k)
 {
-    Sources s = {.hash = 0};
+    Source s = {.hash = 0};
     Arena *keys = arena_new();
-    KKey key[N_KTARGETS];
-    for (int t = 0; t < N_KTARGETS; t++) {
-        int first = 0;
-        key[t] = kir_key(keys, k->on[t]);
-        s.hash = s.hash * HASH_FACTOR + key[t].hash;
-        while (!kkey_same(key[first], key[t]) || ktargets[first].print != ktargets[t].print)
-            first++;
-        s.same[t] = first;
-        if (!ktargets[t].functions)
-            s.text[t] = first == t ? text_on(a, k, t) : s.text[first];
-    }
+    for (int t = 0; t < N_KTARGETS; t++)
+        s.hash = s.hash * HASH_FACTOR + kir_key(keys, k->on[t]).hash;
     arena_free(keys);
+    Out o = {0};
+    kir_opencl(&o, k->on[KTARGET_GPU]);
+    s.text = out_keep(&o, a);
     return s;
-}
-
-/* Has the target a text that none before it has? */
-static bool is_own(const Sources *s, int t)
-{
-    return s->text[t] && s->same[t] == t;
-}
-
-/* source_segmap_main_0, source_segmap_main_0_cpu */
-static const char *source_name(Ctx *cx, const Kernel *k, int t)
-{
-    if (ktargets[t].functions)
-        return "NULL";
-    return arena_printf(cx->perm, "source_%s%s%s", k->name, t ? "_" : "",
-                        t ? ktargets[t].name : "");
 }
 
 static size_t line_length(const char *text)
@@ -138,59 +107,42 @@ static void emit_types(Out *o, const Kernel *k)
         }
 }
 
-/* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu, NULL},
- *  {NULL, NULL, kernel_segmap_main_0}, "p.sf:1:2", NULL, true, true, false,
- *  {narrow_segmap_main_0, NULL, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3), 0, 1u << RT_I64}, */
-static void emit_row(Emit *em, const Kernel *k, const Sources *s)
+/* {"segmap_main_0", source_segmap_main_0, kernel_segmap_main_0, "p.sf:1:2", NULL, true, true,
+ *  false, narrow_segmap_main_0, ~UINT64_C(0x4), true, UINT64_C(0x3), 0, 1u << RT_I64}, */
+static void emit_row(Emit *em, const Kernel *k)
 {
     Out *o = em->o;
-    out_printf(o, "    {\"%s\", {", k->name);
-    for (int t = 0; t < N_KTARGETS; t++)
-        out_printf(o, "%s%s", t ? ", " : "", source_name(em->cx, k, s->same[t]));
-    out_puts(o, "}, {");
-    for (int t = 0; t < N_KTARGETS; t++)
-        out_printf(o, "%s%s", t ? ", " : "", kernel_function_name(em, k, t));
-    out_printf(o, "}, %s, NULL, %s, %s, %s, {", c_string(em->cx, diag_place_str(k->loc)),
-               k->failure ? "true" : "false", k->may_fail ? "true" : "false",
-               k->fixed_group ? "true" : "false");
-    for (int t = 0; t < N_KTARGETS; t++)
-        out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
-    out_printf(o, "}, ~UINT64_C(0x%llx), %s, UINT64_C(0x%llx), %d, ",
-               (unsigned long long)~args_read(k), is_sized(k) ? "true" : "false",
-               (unsigned long long)args_steady(k), k->private_words);
+    out_printf(
+        o, "    {\"%s\", source_%s, %s, %s, NULL, %s, %s, %s,\n     %s, ~UINT64_C(0x%llx), %s, ",
+        k->name, k->name, kernel_function_name(em, k), c_string(em->cx, diag_place_str(k->loc)),
+        k->failure ? "true" : "false", k->may_fail ? "true" : "false",
+        k->fixed_group ? "true" : "false", narrow_name(em->cx, k),
+        (unsigned long long)~args_read(k), is_sized(k) ? "true" : "false");
+    out_printf(o, "UINT64_C(0x%llx), %d, ", (unsigned long long)args_steady(k), k->private_words);
     emit_types(o, k);
     out_puts(o, "},\n");
 }
 
-static void emit_sources(Emit *em, const Kernel *k, const Sources *s)
+static void emit_source(Emit *em, const Kernel *k, const Source *s)
 {
     Out *o = em->o;
     out_c_comment(o, "%s%s%s", diag_place_str(k->loc), k->what ? ": " : "", k->what ? k->what : "");
-    for (int t = 0; t < N_KTARGETS; t++) {
-        if (!is_own(s, t))
-            continue;
-        out_printf(o, "\nstatic const char %s[] =\n", source_name(em->cx, k, t));
-        emit_literal_lines(o, s->text[t]);
-        out_puts(o, "    \"\";\n");
-    }
-    for (int t = 0; t < N_KTARGETS; t++)
-        emit_narrow(em, k, t);
+    out_printf(o, "\nstatic const char source_%s[] =\n", k->name);
+    emit_literal_lines(o, s->text);
+    out_puts(o, "    \"\";\n");
+    emit_narrow(em, k);
     out_puts(o, "\n");
 }
 
 /* What several texts have in common, in its place references. */
-static Texts share_texts(Arena *a, Sources *sources, int n)
+static Texts share_texts(Arena *a, Source *sources, int n)
 {
     Texts texts = {0};
     for (int i = 0; i < n; i++)
-        for (int t = 0; t < N_KTARGETS; t++)
-            if (is_own(&sources[i], t))
-                vec_push(a, &texts, sources[i].text[t]);
+        vec_push(a, &texts, sources[i].text);
     Texts shared = emit_share(a, &texts);
-    for (int i = 0, at = 0; i < n; i++)
-        for (int t = 0; t < N_KTARGETS; t++)
-            if (is_own(&sources[i], t))
-                sources[i].text[t] = texts.at[at++];
+    for (int i = 0; i < n; i++)
+        sources[i].text = texts.at[i];
     return shared;
 }
 
@@ -211,7 +163,7 @@ static void emit_shared(Emit *em, const Texts *shared)
     out_puts(o, "};\n\n");
 }
 
-static void emit_table(Emit *em, const Sources *sources)
+static void emit_table(Emit *em)
 {
     Out *o = em->o;
     const Kernels *ks = &em->p->kernels;
@@ -220,7 +172,7 @@ static void emit_table(Emit *em, const Sources *sources)
         out_printf(o, "    %s,\n", kernel_enum(ks->at[i]));
     out_puts(o, "};\nstatic const rt_kernel_def kernels[] = {\n");
     for (int i = 0; i < ks->n; i++)
-        emit_row(em, ks->at[i], &sources[i]);
+        emit_row(em, ks->at[i]);
     out_puts(o, "};\n\n");
 }
 
@@ -230,18 +182,18 @@ void emit_kernels(Emit *em)
     if (ks->n == 0)
         return;
     Arena *texts = arena_new();
-    Sources *sources = NEWN(texts, Sources, ks->n);
+    Source *sources = NEWN(texts, Source, ks->n);
     em->kernel_hashes = NEWN(em->cx->perm, uint64_t, ks->n);
     for (int i = 0; i < ks->n; i++) {
-        sources[i] = sources_of(texts, ks->at[i]);
+        sources[i] = source_of(texts, ks->at[i]);
         em->kernel_hashes[i] = sources[i].hash;
         em->kernels_hash = em->kernels_hash * HASH_FACTOR + sources[i].hash;
     }
     Texts shared = share_texts(texts, sources, ks->n);
     emit_shared(em, &shared);
     for (int i = 0; i < ks->n; i++)
-        emit_sources(em, ks->at[i], &sources[i]);
-    emit_table(em, sources);
+        emit_source(em, ks->at[i], &sources[i]);
+    emit_table(em);
     arena_free(texts);
 }
 

@@ -1,5 +1,6 @@
 /* When 32 bits are enough for a kernel's indices (kir/passes/narrow.c): a function over the
- * arguments and the shape of a launch, which asks for the conditions of kir/facts/limits.h. */
+ * arguments and the shape of a launch, which asks for the conditions of kir/facts/limits.h.
+ * Functions have indices of 64 bits, and are one for all launches. */
 #include "emit/emit_parts.h"
 
 #include "kir/walk.h"
@@ -169,30 +170,23 @@ static void body_text(Launch *l)
     out_puts(l->o, ";\n");
 }
 
-/* Functions have indices of 64 bits, and are one for all launches. */
-static bool asks(const Kernel *k, int target)
+const char *narrow_name(Ctx *cx, const Kernel *k)
 {
-    return !ktargets[target].functions && k->on[target]->narrow_when.n > 0;
-}
-
-const char *narrow_name(Ctx *cx, const Kernel *k, int target)
-{
-    ASSERT(k->on[target]->narrow);
-    if (!asks(k, target))
+    ASSERT(k->on[KTARGET_GPU]->narrow);
+    if (k->on[KTARGET_GPU]->narrow_when.n == 0)
         return "NULL";
-    return arena_printf(cx->perm, "narrow_%s%s%s", k->name, target ? "_" : "",
-                        target ? ktargets[target].name : "");
+    return arena_printf(cx->perm, "narrow_%s", k->name);
 }
 
-void emit_narrow(Emit *em, const Kernel *k, int target)
+void emit_narrow(Emit *em, const Kernel *k)
 {
-    Launch l = {.fun = k->on[target], .seen = ptrmap_new(em->cx->perm), .o = em->o};
-    if (!asks(k, target))
+    Launch l = {.fun = k->on[KTARGET_GPU], .seen = ptrmap_new(em->cx->perm), .o = em->o};
+    if (l.fun->narrow_when.n == 0)
         return;
     out_printf(em->o,
                "\nstatic bool %s(const rt_arg *args, const int64_t *groups,\n"
                "    const int64_t *size)\n{\n",
-               narrow_name(em->cx, k, target));
+               narrow_name(em->cx, k));
     body_text(&l);
     out_puts(em->o, "}\n");
 }

@@ -27,11 +27,11 @@ typedef struct {
     Out *o;
     const Plan *p;
     const Boundary *b;
-    uint64_t *kernel_hashes;          /* by id: of what each kernel does */
-    uint64_t kernels_hash;            /* ... and of all of them */
-    bool shares_texts;                /* kernels' texts refer to the table `shared` */
-    const Kernel **alike[N_KTARGETS]; /* where kernels are functions, by id: whose each is */
-    size_t functions;                 /* ... and how many bytes of text they are */
+    uint64_t *kernel_hashes; /* by id: of what each kernel does */
+    uint64_t kernels_hash;   /* ... and of all of them */
+    bool shares_texts;       /* kernels' texts refer to the table `shared` */
+    const Kernel **alike;    /* by id: whose function each kernel takes */
+    size_t functions;        /* how many bytes of text those are */
 } Emit;
 
 /* --- embed.c --------------------------------------------------------------------------------- */
@@ -172,16 +172,16 @@ Texts emit_share(Arena *a, Texts *texts);
 
 /* --- emit_functions.c ------------------------------------------------------------------------ */
 
-/* The C functions of kernels, on the targets where they are that. */
+/* Kernels as C functions. */
 void emit_functions(Emit *em);
-/* "kernel_segmap_main_0", of the first kernel that does the same; "NULL": it is a text there. */
-const char *kernel_function_name(const Emit *em, const Kernel *k, int target);
+/* "kernel_segmap_main_0", of the first kernel that does the same. */
+const char *kernel_function_name(const Emit *em, const Kernel *k);
 
-/* --- emit_narrow.c: a function for each kernel and target, an rt_narrow ---------------------- */
+/* --- emit_narrow.c: a function for each kernel, an rt_narrow --------------------------------- */
 
-void emit_narrow(Emit *em, const Kernel *k, int target);
+void emit_narrow(Emit *em, const Kernel *k);
 /* "NULL": in no launch has the host to ask whether 32 bits are enough for indices. */
-const char *narrow_name(Ctx *cx, const Kernel *k, int target);
+const char *narrow_name(Ctx *cx, const Kernel *k);
 
 /* --- emit_types.c ---------------------------------------------------------------------------- */
 

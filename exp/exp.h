@@ -89,8 +89,8 @@ enum { LEAD_LEAST = 32 };
 
 /* Facts of the device and the user, known only at run time: SIZE_COALESCES, SIZE_GROUP_SIZE ... */
 typedef enum {
-#define FACT(id, name, gpu, cpu, native, unit)                      SIZE_##id,
-#define SIZE(id, name, option, gpu, cpu, native, unit, most, tried) SIZE_##id,
+#define FACT(id, name, gpu, native, unit)                      SIZE_##id,
+#define SIZE(id, name, option, gpu, native, unit, most, tried) SIZE_##id,
 #define SYNONYM(id, name, option)
     RT_FACTS(FACT, SIZE, SYNONYM)
 #undef FACT

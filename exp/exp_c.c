@@ -25,8 +25,8 @@ void exp_c_type(Out *o, KType t)
 static const struct {
     const char *c, *rt;
 } size_names[] = {
-#define FACT(id, name, gpu, cpu, native, unit)                      {name, "RT_" #id},
-#define SIZE(id, name, option, gpu, cpu, native, unit, most, tried) {name, "RT_" #id},
+#define FACT(id, name, gpu, native, unit)                      {name, "RT_" #id},
+#define SIZE(id, name, option, gpu, native, unit, most, tried) {name, "RT_" #id},
 #define SYNONYM(id, name, option)
     RT_FACTS(FACT, SIZE, SYNONYM)
 #undef FACT

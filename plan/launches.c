@@ -316,15 +316,13 @@ static int private_words(const KFun *f)
 static void put_on_targets(Ctx *cx, Kernel *k)
 {
     for (int t = 0; t < N_KTARGETS; t++) {
-        int like = ktarget_like(t);
-        k->on[t] = like < t ? k->on[like] : on_target(cx, k, &ktargets[t]);
+        k->on[t] = on_target(cx, k, &ktargets[t]);
         k->fixed_group = k->fixed_group || kblock_meets(&k->on[t]->body);
         k->failure = k->failure || kblock_knows_failures(&k->on[t]->body);
     }
     k->private_words = private_words(k->on[KTARGET_GPU]);
     for (int t = 0; t < N_KTARGETS && !k->failure; t++)
-        if (ktarget_like(t) == t)
-            drop_failure(cx->perm, k->on[t]);
+        drop_failure(cx->perm, k->on[t]);
 }
 
 void plan_note_blocks(Ctx *cx, Plan *p)

@@ -24,8 +24,8 @@ typedef struct {
 
 static Mask tried_sizes(void)
 {
-#define FACT(id, name, gpu, cpu, native, unit)
-#define SIZE(id, name, option, gpu, cpu, native, unit, most, tried) | ((Mask)(tried) << SIZE_##id)
+#define FACT(id, name, gpu, native, unit)
+#define SIZE(id, name, option, gpu, native, unit, most, tried) | ((Mask)(tried) << SIZE_##id)
 #define SYNONYM(id, name, option)
     return 0 RT_FACTS(FACT, SIZE, SYNONYM);
 #undef FACT

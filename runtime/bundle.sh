@@ -17,7 +17,7 @@ tell.c launch.c steps.c heap.c mem.c builtin.c builtin_native.c profile.c timeli
 values="boundary.c elements.c"
 program="serve_vars.c serve.c serve_values.c written.c cli.c"
 library="library_api.h library.h library.c library_values.c"
-builtin="fill.cl iota.cl transpose_tiled.cl transpose_plain.cl transpose_cpu.cl copy_strided.cl"
+builtin="fill.cl iota.cl transpose_tiled.cl transpose_plain.cl copy_strided.cl"
 
 # The names of files, with their folder.
 in_folder() { # folder, names...

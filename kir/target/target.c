@@ -6,33 +6,18 @@
 
 const KTarget ktargets[N_KTARGETS] = {
     [KTARGET_GPU] = {.name = "gpu",
-                     .what = "OpenCL C for GPUs",
+                     .what = "OpenCL C",
                      .traits = 1u << KID_TEAMS | 1u << KID_COALESCES,
                      .vector_bytes = 16,
                      .sized = true,
                      .print = kir_opencl},
     /* The work-items of a group run one after the other, so that each gets a piece of work of its
      * own, and consecutive elements: inner loops become vectors, of scalars and by the compiler. */
-    [KTARGET_CPU] = {.name = "cpu",
-                     .what = "OpenCL C for CPUs",
-                     .traits = 1u << KID_VECTORS,
-                     .print = kir_opencl},
     [KTARGET_NATIVE] = {.name = "native",
                         .what = "C for CPUs",
                         .traits = 1u << KID_VECTORS,
-                        .functions = true,
                         .print = kir_native},
 };
-
-int ktarget_like(int target)
-{
-    const KTarget *t = &ktargets[target];
-    int like = 0;
-    while (ktargets[like].traits != t->traits || ktargets[like].vector_bytes != t->vector_bytes ||
-           ktargets[like].sized != t->sized)
-        like++;
-    return like;
-}
 
 const KTarget *ktarget_named(const char *name)
 {

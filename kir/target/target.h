@@ -9,24 +9,19 @@
 
 #include "kir/kir.h"
 
-/* In the order of RT_GPU, RT_CPU .. (runtime/core/rt.h). */
-typedef enum { KTARGET_GPU, KTARGET_CPU, KTARGET_NATIVE, N_KTARGETS } KTargetId;
+typedef enum { KTARGET_GPU, KTARGET_NATIVE, N_KTARGETS } KTargetId;
 
 typedef struct {
     const char *name;                       /* "gpu" */
-    const char *what;                       /* for people: "OpenCL C for GPUs" */
+    const char *what;                       /* for people: "OpenCL C" */
     unsigned traits;                        /* of KTRAITS, those that it has: set of 1u << KId */
     int vector_bytes;                       /* bytes that a work-item should load or store at most
                                              * at once; 0: elements one by one */
     bool sized;                             /* building a kernel once more for its sizes pays */
-    bool functions;                         /* they are C, compiled with the program; else texts for
-                                             * a driver */
     void (*print)(Out *o, const KFun *fun); /* of a kernel that is specialised to it */
 } KTarget;
 
 extern const KTarget ktargets[N_KTARGETS];
-/* The first target on which kernels are the same: they differ in their words alone. */
-int ktarget_like(int target);
 /* NULL if there is none of that name. */
 const KTarget *ktarget_named(const char *name);
 

@@ -373,7 +373,7 @@ RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k)
 /* A function needs no building. */
 static int rt_build_function(rt_ctx *ctx, rt_kernel *k)
 {
-    rt_dev_function *f = k->def->function[ctx->target->code];
+    rt_dev_function *f = k->def->function;
     if (rt_dev_check(ctx, rt_dev_kernel_of(ctx->dev, f, &k->kernel), k->def->name))
         return RT_ERR;
     rt_kernel_facts(ctx, k);
@@ -446,31 +446,12 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
     return k->too_large ? RT_REFUSED : RT_ERR;
 }
 
-static void rt_dump_text(const rt_program *prog, FILE *f, const char *text)
-{
-    char *whole = rt_text_whole(prog->shared, text);
-    fprintf(f, "%s\n", whole);
-    free(whole);
-}
-
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
 {
-    fprintf(f, RT_DUMP_HEAD " those of CPUs with -DMF_CPU. */\n%s\n%s\n", rt_text_prelude_cl,
-            rt_text_scalar_h);
+    fprintf(f, RT_DUMP_HEAD "\n%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h);
     for (int i = 0; i < prog->n_kernels; i++) {
-        const rt_kernel_def *k = &prog->kernels[i];
-        const char *gpu = k->source[RT_GPU], *cpu = k->source[RT_CPU];
-        bool differ = gpu != cpu;
-        if (!gpu || !cpu) {
-            fprintf(f, "/* Kernel %s is a function of the program. */\n", k->name);
-            continue;
-        }
-        fprintf(f, "/* Kernel %s */\n%s", k->name, differ ? "#ifdef MF_CPU\n" : "");
-        rt_dump_text(prog, f, cpu);
-        if (!differ)
-            continue;
-        fputs("#else\n", f);
-        rt_dump_text(prog, f, gpu);
-        fputs("#endif\n", f);
+        char *whole = rt_text_whole(prog->shared, prog->kernels[i].source);
+        fprintf(f, "/* Kernel %s */\n%s\n", prog->kernels[i].name, whole);
+        free(whole);
     }
 }

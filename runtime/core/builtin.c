@@ -10,7 +10,7 @@
 
 #define RT_B_KERNEL(kind, elem, size, fixed, ...)                                                  \
     {.name = "mf_" #kind,                                                                          \
-     .source = {rt_text_##kind##_cl, rt_text_##kind##_cl},                                         \
+     .source = rt_text_##kind##_cl,                                                                \
      .prov = "built-in, elements of " #size " bytes",                                              \
      .defines = (const rt_define[]){{"ELEM", #elem}, __VA_ARGS__, {NULL, NULL}},                   \
      .fixed_group = fixed,                                                                         \
@@ -40,8 +40,8 @@
     RT_B_IDX(fill, elem, size, long)                                                               \
     RT_B_IDX(iota, elem, size, long)                                                               \
     tiles(elem, size, int) tiles(elem, size, long) RT_B_IDX(transpose_plain, elem, size, int)      \
-        RT_B_IDX(transpose_plain, elem, size, long) RT_B_IDX(transpose_cpu, elem, size, long)      \
-            RT_B_RANKS(elem, size, int) RT_B_RANKS(elem, size, long)
+        RT_B_IDX(transpose_plain, elem, size, long) RT_B_RANKS(elem, size, int)                    \
+            RT_B_RANKS(elem, size, long)
 
 /* Rows of one element size, in the order above; a kernel with two kinds of index has int first. */
 enum {
@@ -50,10 +50,9 @@ enum {
     RT_B_TILED = 2,
     RT_B_TILED_LONG = 5,
     RT_B_PLAIN = 8,
-    RT_B_CPU = 10,
-    RT_B_STRIDED = 11,
-    RT_B_STRIDED_LONG = 16,
-    RT_B_ROWS = 21
+    RT_B_STRIDED = 10,
+    RT_B_STRIDED_LONG = 15,
+    RT_B_ROWS = 20
 };
 
 static const rt_kernel_def rt_builtin_table[] = {RT_B_ELEM(uchar, 1, RT_B_TILES) RT_B_ELEM(
@@ -157,25 +156,11 @@ static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m, bool small)
     return rt_launch_tiles(ctx, m, row + best, global, local, 6, args);
 }
 
-/* Each tile by a work-item. */
-static int rt_transpose_cpu(rt_ctx *ctx, const rt_matrices *m)
-{
-    enum { TILE = 32 };
-    int64_t tiles = rt_tiles_of(m, TILE, TILE), most = ctx->facts[RT_COMPUTE_UNITS] * 16;
-    int64_t local = 1, global = tiles < most ? tiles : most;
-    rt_arg args[] = {RT_A_MATRICES(m), RT_A_I64(tiles)};
-    return rt_launch_tiles(ctx, m, RT_B_CPU, global, local, 7, args);
-}
-
 static int rt_kernel_transpose(rt_ctx *ctx, const rt_matrices *m)
 {
-    enum { NARROW = 12 }; /* too few for a work-item's tiles */
     int64_t n = m->batch * m->rows * m->cols;
     bool small = n < (int64_t)1 << 30 && !ctx->wide;
-    bool by_items = ctx->target->transposes == RT_TILES_OF_ITEMS;
-    if (by_items && m->rows >= NARROW && m->cols >= NARROW)
-        return rt_transpose_cpu(ctx, m);
-    if (!by_items && !rt_noting(ctx)) {
+    if (!rt_noting(ctx)) {
         int rc = rt_transpose_tiled(ctx, m, small);
         if (rc != RT_REFUSED)
             return rc;

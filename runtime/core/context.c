@@ -50,7 +50,7 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     rt_steps_drop(ctx);
     rt_params_open(ctx);
     bool ok = rt_device_open(ctx, error);
-    bool functions = ok && ctx->target->code == RT_NATIVE;
+    bool functions = ok && ctx->target->functions;
     ctx->builtins = functions ? rt_builtins_by_functions() : rt_builtins_by_kernels();
     rt_ctx_add_kernels(ctx);
     if (ok && rt_ctx_open_device(ctx)) {

@@ -8,7 +8,7 @@
 static bool rt_has_functions(const rt_program *prog)
 {
     for (int i = 0; i < prog->n_kernels; i++)
-        if (!prog->kernels[i].function[RT_NATIVE])
+        if (!prog->kernels[i].function)
             return false;
     return true;
 }

@@ -271,8 +271,10 @@ typedef struct {
 /* What hangs on the target of a device: target.c. */
 typedef struct {
     const char *name; /* "gpu" */
-    int code; /* RT_GPU: it takes this one of a kernel's codes, and this column of facts.def */
-    const char *options; /* of each build */
+    bool functions; /* it takes kernels' functions, and the column `native` of facts.def; else their
+                       texts, and the column `gpu` */
+    const char *options;      /* of each build */
+    const char *step_options; /* ... of a loop's short steps in one launch: steps.c; may be NULL */
     size_t
         most_optimised; /* bytes of a kernel's text; longer ones are built without the optimiser */
     bool sized;         /* kernels may be built for the numbers of their launches: sized.c */
@@ -283,10 +285,6 @@ typedef struct {
     int64_t stride_group, stride_groups;
     int64_t
         by_kernel; /* so many bytes at most are moved by a kernel, not by a command of the driver */
-    /* Who moves a tile of a transposition: a group, through local memory, or a work-item. */
-    enum { RT_TILES_OF_GROUPS, RT_TILES_OF_ITEMS } transposes;
-    bool steps_in_groups; /* steps that fit any groups run in some as large as the largest; else in
-                             single work-items */
 } rt_target;
 
 struct rt_ctx {
@@ -438,9 +436,8 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k);
 RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k);
 /* The folder for config.cache, made if it is missing; "" if it cannot be used. */
 RT_API void rt_cache_open(rt_ctx *ctx);
-/* All kernels of the program as one text, for --dump-opencl: compiled as it is those of GPUs, with
- * -DMF_CPU those of CPUs. */
-#define RT_DUMP_HEAD "/* The kernels as GPUs have them;" /* how it begins */
+/* All kernels of the program as one text of OpenCL C, for --dump-opencl. */
+#define RT_DUMP_HEAD "/* The kernels in OpenCL C */" /* how it begins */
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f);
 
 /* --- sized.c --- */

@@ -233,11 +233,11 @@ RT_API double rt_count(const rt_arg *args, int i)
 }
 
 /* Are 32 bits enough for the indices of a launch? */
-static bool rt_is_narrow(const rt_ctx *ctx, const rt_kernel_def *def, int n_dims,
-                         const size_t *global, const size_t *local, const rt_arg *args)
+static bool rt_is_narrow(const rt_kernel_def *def, int n_dims, const size_t *global,
+                         const size_t *local, const rt_arg *args)
 {
     int64_t groups[3] = {1, 1, 1}, size[3] = {1, 1, 1};
-    rt_narrow *narrow = def->narrow[ctx->target->code];
+    rt_narrow *narrow = def->narrow;
     for (int i = 0; i < n_dims; i++) {
         groups[i] = (int64_t)(global[i] / local[i]);
         size[i] = (int64_t)local[i];
@@ -308,7 +308,7 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
             g[i] = most / l[i] * l[i];
     }
     const rt_kernel_def *def = ctx->kernels[kernel].def;
-    rt_kernel *k = rt_variant(ctx, kernel, !rt_is_narrow(ctx, def, n_dims, g, l, args));
+    rt_kernel *k = rt_variant(ctx, kernel, !rt_is_narrow(def, n_dims, g, l, args));
     k->run = ctx->run;
     int rc = rt_choose_kernel(ctx, &k, n_dims, l, n_args, args);
     if (rc)

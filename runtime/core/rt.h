@@ -50,9 +50,6 @@ enum {
  * Tables of a generated program
  * --------------------------------------------------------------------------------------------- */
 
-/* Kinds of devices that kernels are written for: targets. */
-enum { RT_GPU, RT_CPU, RT_NATIVE, RT_N_TARGETS };
-
 /* Are 32 bits enough for all indices (mf_index of prelude.cl) of a kernel in a launch with these
  * arguments, of groups[d] groups of size[d] work-items? */
 typedef bool rt_narrow(const rt_arg *args, const int64_t groups[3], const int64_t size[3]);
@@ -68,7 +65,7 @@ typedef struct {
 
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
- * `source`, for each target, is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in
+ * `source` is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in
  * front of it, and lines of the program's shared texts where it says "@N", on a line of its own
  * (rt_text_whole). It defines one kernel called `name`. Where it is NULL, the kernel is a
  * `function`. If it records failures, or asks whether there were any, its first two parameters are
@@ -76,20 +73,20 @@ typedef struct {
  * rt_launch follow. */
 typedef struct {
     const char *name; /* of the kernel in it */
-    const char *source[RT_N_TARGETS];
-    rt_dev_function *function[RT_N_TARGETS];
+    const char *source;
+    rt_dev_function *function;
     const char *prov;         /* where it comes from: "prog.sf:12:7" */
     const rt_define *defines; /* up to one without a name; NULL: none */
     bool failure;             /* has those two parameters */
     bool may_fail;            /* calls mf_fail */
     bool fixed_group;         /* has barriers: it cannot do with smaller groups than it is given */
-    rt_narrow *narrow[RT_N_TARGETS]; /* NULL: in every launch */
-    uint64_t reads;    /* set of arguments of rt_launch, blocks that it does not write to */
-    bool sized;        /* it may be built for the numbers of its launches, see sized.c ... */
-    uint64_t steady;   /* ... for these arguments (a set), which seldom change */
-    int private_words; /* that a work-item's arrays have on GPUs: they are to be registers */
-    unsigned types;    /* set of 1u << rt_prim, those in its text: it may do without scalar.h's
-                        * functions for others */
+    rt_narrow *narrow;        /* NULL: in every launch */
+    uint64_t reads;           /* set of arguments of rt_launch, blocks that it does not write to */
+    bool sized;               /* it may be built for the numbers of its launches, see sized.c ... */
+    uint64_t steady;          /* ... for these arguments (a set), which seldom change */
+    int private_words;        /* that a work-item's arrays have on GPUs: they are to be registers */
+    unsigned types; /* set of 1u << rt_prim, those in its text: it may do without scalar.h's
+                     * functions for others */
 } rt_kernel_def;
 
 /* A tuning parameter. Its id is its index in rt_program.params.

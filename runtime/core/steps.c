@@ -197,10 +197,12 @@ static rt_stepper *rt_stepper_new(rt_ctx *ctx)
 {
     rt_steps *s = &ctx->steps;
     const rt_step *example[RT_MOST_PHASES];
+    const char *user = getenv("MINIFUT_STEPS");
     rt_stepper *p = rt_grow(NULL, sizeof *p);
-    *p = (rt_stepper){.kernel = {.id = -1, .wide = s->wide, .options = getenv("MINIFUT_STEPS")},
-                      .n_blocks = rt_round_blocks(s->n_blocks),
-                      .group = rt_full_group(ctx)};
+    *p = (rt_stepper){
+        .kernel = {.id = -1, .wide = s->wide, .options = user ? user : ctx->target->step_options},
+        .n_blocks = rt_round_blocks(s->n_blocks),
+        .group = rt_full_group(ctx)};
     p->def = (rt_kernel_def){.name = "mf_steps",
                              .prov = "short steps in one launch",
                              .failure = true,
@@ -217,7 +219,7 @@ static rt_stepper *rt_stepper_new(rt_ctx *ctx)
             p->stride = RT_STEP_HEAD + step->n_args;
     }
     p->source = rt_stepper_text(ctx, p, example);
-    p->def.source[RT_GPU] = p->def.source[RT_CPU] = p->source;
+    p->def.source = p->source;
     p->unusable = !p->source;
     p->kernel.def = &p->def;
     p->next = s->steppers;
@@ -279,7 +281,7 @@ static int64_t rt_usual_group(const rt_ctx *ctx)
 {
     const rt_steps *s = &ctx->steps;
     int64_t most = 1;
-    for (int i = 0; i < s->n && ctx->target->steps_in_groups; i++)
+    for (int i = 0; i < s->n; i++)
         most = s->list[i].size > most ? s->list[i].size : most;
     return most;
 }

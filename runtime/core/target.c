@@ -7,29 +7,27 @@
 
 /* GPUs: drivers take twice as long to begin a copy of their own as a kernel (7 to 14 us against 4
  * to 6), which for so few bytes is all there is. CPUs: how long PoCL's optimiser takes grows with
- * the square of a text, 3 s for 59 kB, 6 for 84, 19 for 130 and 97 for 240; without it each takes a
- * second. */
+ * the square of a text, 3 s for 59 kB, 6 for 84, 19 for 130 and 97 for 240, and minutes for a loop
+ * around several kernels; without it each takes a second. */
+enum { RT_GPU, RT_CPU, RT_NATIVE, RT_N_TARGETS };
+
 static const rt_target rt_targets[RT_N_TARGETS] = {
     [RT_GPU] = {.name = "gpu",
-                .code = RT_GPU,
                 .options = "",
                 .most_optimised = SIZE_MAX,
                 .sized = true,
                 .builds_aside = true,
                 .stride_group = 256,
                 .stride_groups = 64,
-                .by_kernel = 65536,
-                .transposes = RT_TILES_OF_GROUPS,
-                .steps_in_groups = true},
+                .by_kernel = 65536},
     [RT_CPU] = {.name = "cpu",
-                .code = RT_CPU,
                 .options = " -DMF_STRAIGHT_MATH",
+                .step_options = "-cl-opt-disable",
                 .most_optimised = 80000,
                 .stride_group = 64,
-                .stride_groups = 4,
-                .transposes = RT_TILES_OF_ITEMS},
+                .stride_groups = 4},
     [RT_NATIVE] = {.name = "native",
-                   .code = RT_NATIVE,
+                   .functions = true,
                    .options = "",
                    .most_optimised = SIZE_MAX,
                    .builds_aside = true},
@@ -49,7 +47,7 @@ RT_API const rt_target *rt_target_of(const rt_dev_info *d)
     const rt_target *named = user ? rt_target_named(user) : NULL;
     if (d->rank.native)
         return &rt_targets[RT_NATIVE];
-    return named && named->code != RT_NATIVE ? named : &rt_targets[d->rank.cpu ? RT_CPU : RT_GPU];
+    return named && !named->functions ? named : &rt_targets[d->rank.cpu ? RT_CPU : RT_GPU];
 }
 
 /* --- Texts --- */
@@ -102,7 +100,7 @@ RT_API char *rt_text_whole(const char *const *shared, const char *text)
 
 RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel *k)
 {
-    const char *text = k->def->source[ctx->target->code];
+    const char *text = ctx->target->functions ? NULL : k->def->source;
     bool own = k->id >= 0 && k->id < ctx->prog->n_kernels;
     if (!text || !own || !ctx->prog->shared)
         return text;
@@ -116,20 +114,18 @@ RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel *k)
 RT_API void rt_facts_open(rt_ctx *ctx)
 {
     const rt_dev_info *d = &ctx->device;
-#define RT_FACT_VALUE(id, name, gpu, cpu, native, unit)                                            \
-    ctx->facts[RT_##id] =                                                                          \
-        (const int64_t[]){                                                                         \
-            [RT_GPU] = (gpu), [RT_CPU] = (cpu), [RT_NATIVE] = (native)}[ctx->target->code] *       \
-        (unit);
-#define RT_SIZE_VALUE(id, name, option, gpu, cpu, native, unit, ...)                               \
-    RT_FACT_VALUE(id, name, gpu, cpu, native, unit)
+#define RT_FACT_VALUE(id, name, gpu, native, unit)                                                 \
+    ctx->facts[RT_##id] = (ctx->target->functions ? (native) : (gpu)) * (unit);
+
+#define RT_SIZE_VALUE(id, name, option, gpu, native, unit, ...)                                    \
+    RT_FACT_VALUE(id, name, gpu, native, unit)
     RT_FACTS(RT_FACT_VALUE, RT_SIZE_VALUE, RT_FACT_NONE)
 }
 
 RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v)
 {
-#define RT_NO_MOST(id, ...)                                          [RT_##id] = RT_NO_SIZE,
-#define RT_MOST(id, name, option, gpu, cpu, native, unit, most, ...) [RT_##id] = RT_##most,
+#define RT_NO_MOST(id, ...)                                     [RT_##id] = RT_NO_SIZE,
+#define RT_MOST(id, name, option, gpu, native, unit, most, ...) [RT_##id] = RT_##most,
     static const rt_size_class most[] = {RT_FACTS(RT_NO_MOST, RT_MOST, RT_FACT_NONE)};
     bool bounded = c != RT_NO_SIZE && most[c] != RT_NO_SIZE;
     return bounded && v > ctx->facts[most[c]] ? ctx->facts[most[c]] : v;

@@ -113,7 +113,7 @@ VECTORS = {
 def vectors_of(box, name):
     """Rows of few elements are vectors in memory, on GPUs and where that is known."""
     box.put("p.sf", (ROOT / f"tests/programs/soacs/{name}.sf").read_text())
-    gpu, cpu = box.minifut("compile --emit=opencl p.sf", 0)[0].split("/* ==== OpenCL C for CPUs ==== */")
+    gpu, cpu = box.minifut("compile --emit=opencl p.sf", 0)[0].split("/* ==== C for CPUs ==== */")
     access = r"\*\((const )?__(?:global|local) ([a-z]+\d) \*\)"
     found = {}
     for kernel in re.split("__kernel (?:MF_SHAPE )?void ", gpu)[1:]:

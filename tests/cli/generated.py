@@ -8,12 +8,12 @@ import subprocess
 from box import EXAMPLES, HERE, MATRICES, NEVER, OPENCL, ROOT, USAGE, USER, Failed, Skipped, case, table
 
 # Code of which programs are tried, with what a case needs for it.
-SHAPES = {"native": True, "cpu": OPENCL, "gpu": OPENCL}
+SHAPES = {"native": True, "opencl": OPENCL, "gpu": OPENCL}
 
 
 def run_as(shape):
     """The environment for it."""
-    return {"MINIFUT_DRIVER": "native"} if shape == "native" else {"MINIFUT_CODE": shape}
+    return {"MINIFUT_DRIVER": "native"} if shape == "native" else {"MINIFUT_DRIVER": "opencl", **({"MINIFUT_CODE": "gpu"} if shape == "gpu" else {})}
 
 
 # --- data: the interpreter and the program must refuse alike --------------------------------------------
@@ -139,7 +139,6 @@ def chosen_untuned(box, shape, options, taken, stdin="[[1,2,3],[4,5,6]] [1i64,2]
 table("untuned", True, [("native", "native", [], "6: false")], chosen_untuned)
 table("untuned", OPENCL, [
     ("gpu", "gpu", [], "6: true"),
-    ("cpu", "cpu", [], "6: false"),
     ("gpu, a threshold for all", "gpu", ["--default-threshold", "32768"], "6: false"),
     ("gpu, its threshold", "gpu", ["--param", "index_group.suff_intra_par_1=32768"], "6: false"),
     ("gpu, no rows", "gpu", [], "0: false", "empty([0][3]i32) empty([0]i64)", r"^empty\(\[0\]i32\)$"),
@@ -216,8 +215,6 @@ table("bins outside local memory", True, [
     ("native, few elements", "native", 500, {"seghist"}),
 ], bins_outside)
 table("bins outside local memory", OPENCL, [
-    ("cpu, many elements", "cpu", 5000, {"seghist_turns", "seghist_combine"}),
-    ("cpu, few elements", "cpu", 500, {"seghist"}),
     ("gpu", "gpu", 5000, {"seghist"}),
 ], bins_outside)
 
@@ -311,14 +308,14 @@ table("full disk, program", True, [(a, a) for a in
 
 @case(True)
 def kernels_of_a_program(box):
-    """The text of all kernels compiles, for each kind of devices and width of indices."""
+    """The text of all kernels compiles, for each width of indices."""
     if not shutil.which("clang"):
         raise Skipped("clang")
     box.run([box.binary("mapscan"), "--dump-opencl", "k.cl"], 0, leaves=["k.cl"])
     text = (box.path / "k.cl").read_text()
-    if not all(word in text for word in ("barrier(CLK_LOCAL_MEM_FENCE)", "#ifdef MF_CPU\n/* segscan: ")):
-        raise Failed("the kernels of GPUs, the kernels of CPUs")
-    for options in ([], ["-DMF_CPU"], ["-DMF_INDEX32"], ["-DMF_CPU", "-DMF_INDEX32"]):
+    if "barrier(CLK_LOCAL_MEM_FENCE)" not in text:
+        raise Failed("no barriers")
+    for options in ([], ["-DMF_INDEX32"]):
         box.run(["clang", "-x", "cl", "-cl-std=CL1.2", "-D__OPENCL_VERSION__=120", "-Xclang", "-finclude-default-header",
                  "-fsyntax-only", *options, "k.cl"], 0)
 
@@ -330,12 +327,13 @@ def without_comments(text):
 @case(True)
 def lines_of_several_kernels(box):
     """What kernels have in common stands once in a program, which has the same kernels as `--emit=opencl` all the same."""
-    box.use("mapscan")
-    if not re.search(r'^    " *@0\\n"$', box.minifut("compile --emit=c mapscan.sf", 0)[0], re.M):
+    shutil.copy(EXAMPLES / "kmeans_step.sf", box.path)
+    box.minifut("compile kmeans_step.sf", 0, leaves=["kmeans_step", "kmeans_step.c"])
+    if not re.search(r'^    " *@0\\n"$', box.minifut("compile --emit=c kmeans_step.sf", 0)[0], re.M):
         raise Failed("no lines in common")
-    box.run(["./mapscan", "--dump-opencl", "k.cl"], 0, leaves=["k.cl"])
+    box.run(["./kmeans_step", "--dump-opencl", "k.cl"], 0, leaves=["k.cl"])
     whole = without_comments((box.path / "k.cl").read_text())
-    kernels = re.findall(r"^__kernel (?:.|\n)*?^}$", box.minifut("compile --emit=opencl mapscan.sf", 0)[0], re.M)
+    kernels = re.findall(r"^__kernel (?:.|\n)*?^}$", box.minifut("compile --emit=opencl kmeans_step.sf", 0)[0], re.M)
     lost = [k for k in kernels if without_comments(k) not in whole]
     if not kernels or lost:
         raise Failed(f"{len(lost)} of {len(kernels)} kernels are others: {lost[:1]}")

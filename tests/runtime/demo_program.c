@@ -57,16 +57,13 @@ static const char src_bump[] = "__kernel void bump(__global f32 *xs, i64 n)\n"
 enum { K_SCALE, K_SCALE_LOCAL, K_STATS, K_BUMP };
 static const rt_kernel_def kernels[] = {
     {.name = "scale",
-     .source = {src_scale, src_scale},
+     .source = src_scale,
      .prov = "demo.sf:3:5",
      .failure = true,
      .may_fail = true},
-    {.name = "scale_local",
-     .source = {src_scale_local, src_scale_local},
-     .prov = "demo.sf:3:5",
-     .fixed_group = true},
-    {.name = "stats", .source = {src_stats, src_stats}, .prov = "demo.sf:4:5", .failure = true},
-    {.name = "bump", .source = {src_bump, src_bump}, .prov = "demo.sf:8:5", .types = 1u << RT_F32}};
+    {.name = "scale_local", .source = src_scale_local, .prov = "demo.sf:3:5", .fixed_group = true},
+    {.name = "stats", .source = src_stats, .prov = "demo.sf:4:5", .failure = true},
+    {.name = "bump", .source = src_bump, .prov = "demo.sf:8:5", .types = 1u << RT_F32}};
 
 enum { P_OUTER, P_INTRA };
 static const rt_param_def params[] = {

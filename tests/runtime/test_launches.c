@@ -18,13 +18,12 @@ static void expect(const char *what, const char *prefix, long before, long want)
 enum { PLAIN, LOOKS, FAILS, HEAP, SIZED, SIZES, TILED, FUNCTION };
 #define KERNEL(its_name, looks, fails)                                                             \
     {                                                                                              \
-        .name = its_name, .source = {"", ""}, .prov = "t.sf:1:1", .failure = looks,                \
-        .may_fail = fails                                                                          \
+        .name = its_name, .source = "", .prov = "t.sf:1:1", .failure = looks, .may_fail = fails    \
     }
 /* Built for the argument n. */
 #define SIZED_KERNEL(its_name)                                                                     \
     {                                                                                              \
-        .name = its_name, .source = {"", ""}, .prov = "t.sf:1:1", .sized = true, .steady = 1u << 1 \
+        .name = its_name, .source = "", .prov = "t.sf:1:1", .sized = true, .steady = 1u << 1       \
     }
 /* What a function was given, and how often. */
 static struct {
@@ -51,8 +50,8 @@ static const rt_kernel_def kernels[] = {
     KERNEL("heap", true, false),
     SIZED_KERNEL("sized"),
     SIZED_KERNEL("sizes"),
-    {.name = "tiled", .source = {"", ""}, .prov = "t.sf:1:1", .private_words = 64},
-    {.name = "function", .function = {tells, tells}, .prov = "t.sf:1:1"}};
+    {.name = "tiled", .source = "", .prov = "t.sf:1:1", .private_words = 64},
+    {.name = "function", .function = tells, .prov = "t.sf:1:1"}};
 static const rt_param_def params[] = {{"loop", "threshold(0, )", 1}};
 static const rt_program program = {
     .name = "t", .n_kernels = 8, .kernels = kernels, .n_params = 1, .params = params};

@@ -115,18 +115,15 @@ static void k_stops(void *const *args, const size_t groups[3], const size_t size
 
 #define KERNEL(f)                                                                                  \
     {                                                                                              \
-        .name = #f, .function = {[RT_NATIVE] = f}, .prov = "t.sf:1:1"                              \
+        .name = #f, .function = f, .prov = "t.sf:1:1"                                              \
     }
 enum { K_SCALE, K_UNEVEN, K_LOCAL, K_FAILS, K_SLOW, N_KERNELS };
-static const rt_kernel_def kernels[] = {KERNEL(k_scale),
-                                        KERNEL(k_uneven),
-                                        KERNEL(k_local),
-                                        {.name = "k_fails",
-                                         .function = {[RT_NATIVE] = k_fails},
-                                         .prov = "t.sf:2:1",
-                                         .failure = true,
-                                         .may_fail = true},
-                                        KERNEL(k_slow)};
+static const rt_kernel_def kernels[] = {
+    KERNEL(k_scale),
+    KERNEL(k_uneven),
+    KERNEL(k_local),
+    {.name = "k_fails", .function = k_fails, .prov = "t.sf:2:1", .failure = true, .may_fail = true},
+    KERNEL(k_slow)};
 static const rt_site_def sites[] = {{"bad %ld.", "t.sf:1:2", NULL}};
 static const rt_program program = {
     .name = "t", .n_kernels = N_KERNELS, .kernels = kernels, .n_sites = 1, .sites = sites};
@@ -382,7 +379,7 @@ static void test_context(int threads)
     rt_ctx *ctx = context(threads);
     rt_mem *x = NULL;
     int32_t n = 0;
-    check(ctx->target->code == RT_NATIVE && rt_size(ctx, RT_COMPUTE_UNITS) == threads, "facts");
+    check(ctx->target->functions && rt_size(ctx, RT_COMPUTE_UNITS) == threads, "facts");
     check(rt_alloc(ctx, &x, 4, "x") == RT_OK && rt_write_scalar(ctx, x, 0, 4, &n) == RT_OK, "x");
     rt_arg args[] = {RT_A_MEM(x)};
     const int64_t few = 4, many = 40, one = 1;
