@@ -87,7 +87,7 @@ typedef struct {
 } Command;
 
 #define EMIT_KINDS "c opencl kernel-ir plan memory ir"
-#define TARGETS    "gpu cpu native"
+#define TARGETS    "gpu native"
 
 static bool emits(const Options *o, const char *kind)
 {

@@ -19,14 +19,21 @@ static const char *class_text(Ctx *cx, const Threshold *t)
                         path_text(cx, &t->path));
 }
 
-/* group_size(segmap_main_3 segred_main_7): with the kernels that depend on it, a line of C each. */
+/* group_size(segmap_main_3 segred_main_7): with the kernels that depend on it, in lines of C of not
+ * much more than COLUMNS. */
 static void emit_size_param(const Emit *em, const SizeParam *sp)
 {
+    enum { COLUMNS = 60 };
     Out *o = em->o;
     out_printf(o, "    {%s, \"%s(\"", c_string(em->cx, sp->name), size_c_name(sp->id));
-    for (int i = 0; i < sp->kernels.n; i++)
-        out_printf(o, "\n     \"%s%s\"", i ? " " : "", sp->kernels.at[i]->name);
-    out_puts(o, "\n     \")\", 0},\n");
+    for (int i = 0, at = COLUMNS; i < sp->kernels.n; i++) {
+        const char *name = sp->kernels.at[i]->name;
+        if (at >= COLUMNS)
+            out_puts(o, i ? "\"\n     \"" : "\n     \"");
+        at = (at >= COLUMNS ? 0 : at) + (int)strlen(name) + 1;
+        out_printf(o, "%s%s", i ? " " : "", name);
+    }
+    out_printf(o, "%s)\", 0},\n", sp->kernels.n ? "" : "\"");
 }
 
 static void emit_tuning_params(Emit *em)
@@ -35,10 +42,11 @@ static void emit_tuning_params(Emit *em)
     if (plan_n_params(em->p) == 0)
         return;
     heading(o, "Tuning parameters");
-    out_puts(o, "enum {\n");
+    Texts numbers = {0};
     for (int i = 0; i < plan_n_params(em->p); i++)
-        out_printf(o, "    %s,\n", param_enum(em->cx, plan_param_name(em->p, i)));
-    out_puts(o, "};\nstatic const rt_param_def params[] = {\n");
+        vec_push(em->cx->scratch, &numbers, param_enum(em->cx, plan_param_name(em->p, i)));
+    emit_enum(o, &numbers);
+    out_puts(o, "static const rt_param_def params[] = {\n");
     for (int i = 0; i < em->p->thresholds.n; i++) {
         const Threshold *t = &em->p->thresholds.at[i];
         out_printf(o, "    {%s, %s, %s},\n", c_string(em->cx, t->name),
@@ -116,7 +124,7 @@ static void emit_program(Emit *em, const char *name)
                p->entries.n, table_ref(p->kernels.n, "kernels"),
                table_ref(plan_n_params(p), "params"), table_ref(p->sites.n, "sites"),
                table_ref(em->b->types.n, "types"), p->server ? "true" : "false",
-               (unsigned long long)em->kernels_hash, em->shares_texts ? "shared" : "NULL");
+               (unsigned long long)em->kernels_hash, table_ref(p->kernels.n, "texts"));
 }
 
 /* "dir/prog.sf" -> "prog" */

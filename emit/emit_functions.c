@@ -43,10 +43,13 @@ const char *kernel_function_name(const Emit *em, const Kernel *k)
 static void declarations(Emit *em)
 {
     const Kernels *ks = &em->p->kernels;
+    Texts names = {0};
     for (int i = 0; i < ks->n; i++)
         if (em->alike[i] == ks->at[i])
-            out_printf(em->o, "__attribute__((visibility(\"hidden\"))) rt_dev_function %s;\n",
-                       kernel_function_name(em, ks->at[i]));
+            vec_push(em->cx->scratch, &names, kernel_function_name(em, ks->at[i]));
+    out_puts(em->o, "__attribute__((visibility(\"hidden\"))) rt_dev_function\n    ");
+    emit_wrapped(em->o, &names, 4, 4);
+    out_puts(em->o, ";\n");
 }
 
 static void definitions(Emit *em)

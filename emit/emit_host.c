@@ -87,6 +87,13 @@ void emit_wrapped(Out *o, const Texts *ts, size_t first, int indent)
     }
 }
 
+void emit_enum(Out *o, const Texts *names)
+{
+    out_puts(o, "enum {\n    ");
+    emit_wrapped(o, names, 4, 4);
+    out_puts(o, "\n};\n");
+}
+
 static const char *size_c(Fn *f, const KExp *a)
 {
     return size_named_c(f->sizes, a);

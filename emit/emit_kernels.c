@@ -10,45 +10,32 @@
 
 #define HASH_FACTOR UINT64_C(1099511628211) /* of FNV-1a */
 
-typedef struct {
-    const char *text; /* in OpenCL C */
-    uint64_t hash;    /* of what the kernel does */
-} Source;
-
-static Source source_of(Arena *a, const Kernel *k)
+static const char *text_of(Arena *a, const Kernel *k)
 {
-    Source s = {.hash = 0};
-    Arena *keys = arena_new();
-    for (int t = 0; t < N_KTARGETS; t++)
-        s.hash = s.hash * HASH_FACTOR + kir_key(keys, k->on[t]).hash;
-    arena_free(keys);
     Out o = {0};
     kir_opencl(&o, k->on[KTARGET_GPU]);
-    s.text = out_keep(&o, a);
-    return s;
+    return out_keep(&o, a);
 }
 
-static size_t line_length(const char *text)
+/* Of what the kernel does. */
+static uint64_t hash_of(const Kernel *k)
 {
-    size_t n = strcspn(text, "\n");
-    return n + (text[n] == '\n');
+    Arena *keys = arena_new();
+    uint64_t hash = 0;
+    for (int t = 0; t < N_KTARGETS; t++)
+        hash = hash * HASH_FACTOR + kir_key(keys, k->on[t]).hash;
+    arena_free(keys);
+    return hash;
 }
 
-/* Is there no more on the first line than the end of a block? */
-static bool only_ends(const char *text)
+/* A text of one line as a C string literal, in lines of so many columns. */
+static void emit_literal(Out *o, const char *text)
 {
-    text += strspn(text, " ");
-    return text[0] == '}' && text[1] == '\n';
-}
-
-/* A text as a C string literal, a line of it on each line; ends of blocks stand behind what they
- * end. */
-static void emit_literal_lines(Out *o, const char *text)
-{
+    enum { COLUMNS = 95 };
     while (*text) {
-        size_t n = line_length(text);
-        while (only_ends(text + n))
-            n += line_length(text + n);
+        size_t n = 0;
+        for (size_t columns = 0; text[n] && columns < COLUMNS; n++)
+            columns += text[n] == '\n' || text[n] == '\\' || text[n] == '"' ? 2 : 1;
         out_puts(o, "    ");
         out_c_string(o, text, n);
         out_puts(o, "\n");
@@ -107,70 +94,40 @@ static void emit_types(Out *o, const Kernel *k)
         }
 }
 
-/* {"segmap_main_0", source_segmap_main_0, kernel_segmap_main_0, "p.sf:1:2", NULL, true, true,
+/* {"segmap_main_0", NULL, kernel_segmap_main_0, "p.sf:1:2", NULL, true, true,
  *  false, narrow_segmap_main_0, ~UINT64_C(0x4), true, UINT64_C(0x3), 0, 1u << RT_I64}, */
 static void emit_row(Emit *em, const Kernel *k)
 {
     Out *o = em->o;
-    out_printf(
-        o, "    {\"%s\", source_%s, %s, %s, NULL, %s, %s, %s,\n     %s, ~UINT64_C(0x%llx), %s, ",
-        k->name, k->name, kernel_function_name(em, k), c_string(em->cx, diag_place_str(k->loc)),
-        k->failure ? "true" : "false", k->may_fail ? "true" : "false",
-        k->fixed_group ? "true" : "false", narrow_name(em->cx, k),
-        (unsigned long long)~args_read(k), is_sized(k) ? "true" : "false");
+    out_printf(o, "    {\"%s\", NULL, %s, %s, NULL, %s, %s, %s,\n     %s, ~UINT64_C(0x%llx), %s, ",
+               k->name, kernel_function_name(em, k), c_string(em->cx, diag_place_str(k->loc)),
+               k->failure ? "true" : "false", k->may_fail ? "true" : "false",
+               k->fixed_group ? "true" : "false", narrow_name(em->cx, k),
+               (unsigned long long)~args_read(k), is_sized(k) ? "true" : "false");
     out_printf(o, "UINT64_C(0x%llx), %d, ", (unsigned long long)args_steady(k), k->private_words);
     emit_types(o, k);
     out_puts(o, "},\n");
 }
 
-static void emit_source(Emit *em, const Kernel *k, const Source *s)
+static void emit_texts(Emit *em, const Texts *texts)
 {
-    Out *o = em->o;
-    out_c_comment(o, "%s%s%s", diag_place_str(k->loc), k->what ? ": " : "", k->what ? k->what : "");
-    out_printf(o, "\nstatic const char source_%s[] =\n", k->name);
-    emit_literal_lines(o, s->text);
-    out_puts(o, "    \"\";\n");
-    emit_narrow(em, k);
-    out_puts(o, "\n");
-}
-
-/* What several texts have in common, in its place references. */
-static Texts share_texts(Arena *a, Source *sources, int n)
-{
-    Texts texts = {0};
-    for (int i = 0; i < n; i++)
-        vec_push(a, &texts, sources[i].text);
-    Texts shared = emit_share(a, &texts);
-    for (int i = 0; i < n; i++)
-        sources[i].text = texts.at[i];
-    return shared;
-}
-
-static void emit_shared(Emit *em, const Texts *shared)
-{
-    Out *o = em->o;
-    em->shares_texts = shared->n > 0;
-    if (shared->n == 0)
-        return;
-    out_puts(o,
-             "/* What several kernels have in common: @N in their texts is number N of these. */\n"
-             "static const char *const shared[] = {\n");
-    for (int i = 0; i < shared->n; i++) {
-        out_printf(o, "    /* @%d */\n", i);
-        emit_literal_lines(o, shared->at[i]);
-        out_puts(o, "    ,\n");
-    }
-    out_puts(o, "};\n\n");
+    Arena *a = arena_new();
+    out_puts(em->o, "/* The kernels in OpenCL C, packed: --dump-opencl writes them. */\n"
+                    "static const char texts[] =\n");
+    emit_literal(em->o, emit_pack(a, texts));
+    out_puts(em->o, "    \"\";\n\n");
+    arena_free(a);
 }
 
 static void emit_table(Emit *em)
 {
     Out *o = em->o;
     const Kernels *ks = &em->p->kernels;
-    out_puts(o, "enum {\n");
+    Texts numbers = {0};
     for (int i = 0; i < ks->n; i++)
-        out_printf(o, "    %s,\n", kernel_enum(ks->at[i]));
-    out_puts(o, "};\nstatic const rt_kernel_def kernels[] = {\n");
+        vec_push(em->cx->scratch, &numbers, kernel_enum(ks->at[i]));
+    emit_enum(o, &numbers);
+    out_puts(o, "static const rt_kernel_def kernels[] = {\n");
     for (int i = 0; i < ks->n; i++)
         emit_row(em, ks->at[i]);
     out_puts(o, "};\n\n");
@@ -181,20 +138,19 @@ void emit_kernels(Emit *em)
     const Kernels *ks = &em->p->kernels;
     if (ks->n == 0)
         return;
-    Arena *texts = arena_new();
-    Source *sources = NEWN(texts, Source, ks->n);
+    Arena *a = arena_new();
+    Texts texts = {0};
     em->kernel_hashes = NEWN(em->cx->perm, uint64_t, ks->n);
     for (int i = 0; i < ks->n; i++) {
-        sources[i] = source_of(texts, ks->at[i]);
-        em->kernel_hashes[i] = sources[i].hash;
-        em->kernels_hash = em->kernels_hash * HASH_FACTOR + sources[i].hash;
+        em->kernel_hashes[i] = hash_of(ks->at[i]);
+        em->kernels_hash = em->kernels_hash * HASH_FACTOR + em->kernel_hashes[i];
+        vec_push(a, &texts, text_of(a, ks->at[i]));
     }
-    Texts shared = share_texts(texts, sources, ks->n);
-    emit_shared(em, &shared);
+    emit_texts(em, &texts);
     for (int i = 0; i < ks->n; i++)
-        emit_source(em, ks->at[i], &sources[i]);
+        emit_narrow(em, ks->at[i]);
     emit_table(em);
-    arena_free(texts);
+    arena_free(a);
 }
 
 /* --- For reading ---------------------------------------------------------------------------- */

@@ -7,12 +7,14 @@
 
 #include <inttypes.h>
 
-enum { COLUMNS = 80 }; /* of a line that goes on in the next one */
+enum { COLUMNS = 80, AND_COLUMNS = 40 }; /* of a line that goes on in the next one, behind "&&" */
 
 typedef struct {
     const KFun *fun;
     PtrSet *seen; /* scalars that have a name */
     bool args, groups[3], size[3];
+    Arena *arena;
+    Texts names; /* "n_5 = rt_count(args, 2)": what the conditions call by name */
     Out *o;
     size_t line; /* where the line at work begins */
 } Launch;
@@ -49,9 +51,10 @@ static void name_sizes(Launch *l, const KExp *x)
     if (!groups && x->id != KID_GROUP_SIZE)
         ice(l->fun->loc, "%s: the host does not know %s", l->fun->name, kid_info[x->id].word);
     bool *seen = &(groups ? l->groups : l->size)[x->dim];
+    const char *word = groups ? "groups" : "size";
     if (!*seen)
-        out_printf(l->o, "    const double %s%d = (double)%s[%d];\n", groups ? "groups" : "size",
-                   x->dim, groups ? "groups" : "size", x->dim);
+        vec_push(l->arena, &l->names,
+                 arena_printf(l->arena, "%s%d = (double)%s[%d]", word, x->dim, word, x->dim));
     *seen = true;
 }
 
@@ -65,8 +68,9 @@ static void name_leaf(void *env, const KExp *x)
     ptrset_add(l->seen, x->var);
     if (x->var->type.elem != T_I64 && x->var->type.elem != T_I32)
         ice(l->fun->loc, "%s: %s is no count", l->fun->name, x->var->name);
-    out_printf(l->o, "    const double %s = rt_count(args, %d);\n", x->var->name,
-               position_of(l->fun, x->var));
+    vec_push(l->arena, &l->names,
+             arena_printf(l->arena, "%s = rt_count(args, %d)", x->var->name,
+                          position_of(l->fun, x->var)));
 }
 
 static void note_arg(void *env, const KExp *x)
@@ -76,17 +80,17 @@ static void note_arg(void *env, const KExp *x)
 
 /* --- Conditions ------------------------------------------------------------------------------- */
 
-/* An operator between two operands, or a comma; behind it a line that is long ends. */
-static void operator_text(Launch *l, const char *op)
+/* An operator between two operands, or a comma; behind it a line of more columns ends. */
+static void operator_text(Launch *l, const char *op, size_t columns)
 {
     out_puts(l->o, op);
-    if (l->o->n - l->line <= COLUMNS) {
+    if (l->o->n - l->line <= columns) {
         out_puts(l->o, " ");
         return;
     }
     out_puts(l->o, "\n");
     l->line = l->o->n;
-    out_puts(l->o, "               ");
+    out_puts(l->o, "           ");
 }
 
 /* In real numbers. tight: it is an operand of a product or a quotient, on whose right side it
@@ -116,7 +120,7 @@ static void real_text(Launch *l, const KExp *x, bool tight, bool last)
     if (x->op == OP_MIN || x->op == OP_MAX) {
         out_puts(o, x->op == OP_MIN ? "fmin(" : "fmax(");
         real_text(l, x->x[0], false, false);
-        operator_text(l, ",");
+        operator_text(l, ",", COLUMNS);
         real_text(l, x->x[1], false, false);
         out_puts(o, ")");
         return;
@@ -125,7 +129,7 @@ static void real_text(Launch *l, const KExp *x, bool tight, bool last)
     ASSERT(sum || x->op == OP_MUL || x->op == OP_QUOT);
     out_puts(o, open ? "(" : "");
     real_text(l, x->x[0], !sum, false);
-    operator_text(l, sum ? " +" : x->op == OP_MUL ? " *" : " /");
+    operator_text(l, sum ? " +" : x->op == OP_MUL ? " *" : " /", COLUMNS);
     real_text(l, x->x[1], !sum, true);
     out_puts(o, open ? ")" : "");
 }
@@ -134,7 +138,7 @@ static void condition_text(Launch *l, const KExp *cond)
 {
     if (!is_natural(cond)) {
         real_text(l, cond->x[0], false, false);
-        operator_text(l, " <=");
+        operator_text(l, " <=", COLUMNS);
         real_text(l, cond->x[1], false, false);
         return;
     }
@@ -161,10 +165,16 @@ static void body_text(Launch *l)
     for (int i = 0; i < 3; i++)
         if (!params[i].used)
             out_printf(l->o, "    (void)%s;\n", params[i].name);
+    if (l->names.n) {
+        out_puts(l->o, "    const double ");
+        emit_wrapped(l->o, &l->names, 13, 8);
+        out_puts(l->o, ";\n");
+    }
+    l->line = l->o->n;
+    out_puts(l->o, "    return ");
     for (int i = 0; i < when->n; i++) {
-        out_puts(l->o, i ? " &&\n" : "");
-        l->line = l->o->n;
-        out_puts(l->o, i ? "           " : "    return ");
+        if (i)
+            operator_text(l, " &&", AND_COLUMNS);
         condition_text(l, when->at[i]);
     }
     out_puts(l->o, ";\n");
@@ -180,13 +190,16 @@ const char *narrow_name(Ctx *cx, const Kernel *k)
 
 void emit_narrow(Emit *em, const Kernel *k)
 {
-    Launch l = {.fun = k->on[KTARGET_GPU], .seen = ptrmap_new(em->cx->perm), .o = em->o};
+    Launch l = {.fun = k->on[KTARGET_GPU],
+                .seen = ptrmap_new(em->cx->perm),
+                .arena = em->cx->perm,
+                .o = em->o};
     if (l.fun->narrow_when.n == 0)
         return;
     out_printf(em->o,
-               "\nstatic bool %s(const rt_arg *args, const int64_t *groups,\n"
-               "    const int64_t *size)\n{\n",
+               "static bool %s(const rt_arg *args, const int64_t *groups, const int64_t *size)\n"
+               "{\n",
                narrow_name(em->cx, k));
     body_text(&l);
-    out_puts(em->o, "}\n");
+    out_puts(em->o, "}\n\n");
 }

@@ -2,7 +2,7 @@
  *
  *   emit.c        the whole C file
  *   emit_kernels.c  the kernels' texts and their table
- *   emit_shared.c  what several texts of kernels have in common
+ *   emit_pack.c  texts in few characters
  *   emit_functions.c  kernels that are functions
  *   emit_narrow.c  when 32 bits are enough for their indices
  *   emit_names.c  names and literals that several of them mention
@@ -151,6 +151,7 @@ const char *mem_c(Fn *f, const Mem *m);
 /* Texts with commas between, in lines of at most 100 columns; the first is `first` columns after
  * the indentation, the others begin `indent` columns after it. */
 void emit_wrapped(Out *o, const Texts *ts, size_t first, int indent);
+void emit_enum(Out *o, const Texts *names); /* numbers from 0 on */
 
 /* --- emit_work.c ----------------------------------------------------------------------------- */
 
@@ -164,11 +165,10 @@ void emit_entry(Emit *em, const EntryPlan *ep);
 
 void emit_kernels(Emit *em); /* their texts, and the table `kernels` */
 
-/* --- emit_shared.c --------------------------------------------------------------------------- */
+/* --- emit_pack.c ----------------------------------------------------------------------------- */
 
-/* What several of the texts have in common, as texts; in their place a line "@N" in each, N the
- * number of the text, indented as its lines are further. */
-Texts emit_share(Arena *a, Texts *texts);
+/* The texts in few characters: common/packed.h. */
+const char *emit_pack(Arena *a, const Texts *texts);
 
 /* --- emit_functions.c ------------------------------------------------------------------------ */
 

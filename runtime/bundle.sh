@@ -8,7 +8,7 @@
 #   bundle.sh --digest  a number of the text of a command, for the name of the library that holds it compiled
 set -eu
 root=$(dirname "$0")/..
-headers="common/policy.h common/cost.h common/values.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h runtime/drivers/pool.h
+headers="common/packed.h common/policy.h common/cost.h common/values.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h runtime/drivers/pool.h
 runtime/core/rt.h runtime/drivers/dev_driver.h runtime/core/internal.h
 runtime/values/boundary.h"
 drivers="symbols.c dev_opencl.h dev_opencl_load.c dev_opencl_find.c dev_opencl.c dev_cuda.c pool.c dev_native.c dev_find.c dev.c"

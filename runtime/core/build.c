@@ -449,9 +449,12 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
 {
     fprintf(f, RT_DUMP_HEAD "\n%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h);
+    char *texts = prog->texts ? rt_unpack(prog->texts) : NULL;
+    const char *text = texts;
     for (int i = 0; i < prog->n_kernels; i++) {
-        char *whole = rt_text_whole(prog->shared, prog->kernels[i].source);
-        fprintf(f, "/* Kernel %s */\n%s\n", prog->kernels[i].name, whole);
-        free(whole);
+        fprintf(f, "/* Kernel %s */\n%s\n", prog->kernels[i].name,
+                texts ? text : prog->kernels[i].source);
+        text += texts ? strlen(text) + 1 : 0;
     }
+    free(texts);
 }

@@ -28,8 +28,6 @@ static void rt_ctx_add_kernels(rt_ctx *ctx)
     size_t bytes = 2 * (size_t)ctx->n_kernels * sizeof *ctx->kernels;
     ctx->kernels = rt_grow(NULL, bytes);
     memset(ctx->kernels, 0, bytes);
-    ctx->texts = rt_grow(NULL, (size_t)n * sizeof *ctx->texts);
-    memset(ctx->texts, 0, (size_t)n * sizeof *ctx->texts);
     for (int i = 0; i < 2 * ctx->n_kernels; i++) {
         rt_kernel *k = &ctx->kernels[i];
         k->id = i % ctx->n_kernels;
@@ -53,6 +51,8 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     bool functions = ok && ctx->target->functions;
     ctx->builtins = functions ? rt_builtins_by_functions() : rt_builtins_by_kernels();
     rt_ctx_add_kernels(ctx);
+    if (ok)
+        rt_texts_open(ctx);
     if (ok && rt_ctx_open_device(ctx)) {
         *error = rt_format("%s", ctx->error);
         ok = false;
@@ -79,8 +79,7 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
     rt_free_all_blocks(ctx);
     for (int i = 0; i < 2 * ctx->n_kernels; i++)
         rt_kernel_free(ctx, &ctx->kernels[i]);
-    for (int i = 0; ctx->texts && i < ctx->prog->n_kernels; i++)
-        free(ctx->texts[i]);
+    free(ctx->unpacked);
     free(ctx->texts);
     rt_steps_free(ctx);
     rt_timeline_free(ctx);

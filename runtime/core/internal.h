@@ -298,7 +298,8 @@ struct rt_ctx {
     rt_dev_info device;
     rt_dev *dev;
     const rt_target *target;
-    char **texts; /* of the program's kernels, by id, once they were put together; see rt_text_of */
+    char *unpacked;     /* the texts of the program's kernels; NULL: they have a source; ... */
+    const char **texts; /* ... by id: rt_text_of */
 
     int64_t facts[RT_N_SIZES];      /* defaults for this device */
     int64_t user_sizes[RT_N_SIZES]; /* 0: not set */
@@ -375,10 +376,13 @@ RT_API int rt_dev_check(rt_ctx *ctx, rt_dev_error e, const char *what);
 
 /* That of a device; MINIFUT_CODE names another one. */
 RT_API const rt_target *rt_target_of(const rt_dev_info *d);
-/* The kernel's text for the device, whole; NULL: there it is a function. */
+/* The kernel's text for the device; NULL: there it is a function. */
 RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel *k);
-/* A text with the shared ones in their places, to free(). */
-RT_API char *rt_text_whole(const char *const *shared, const char *text);
+/* Before the first is asked for. */
+RT_API void rt_texts_open(rt_ctx *ctx);
+/* Packed texts (common/packed.h) as they are, one behind the other, each with its NUL; to free().
+ */
+RT_API char *rt_unpack(const char *packed);
 /* "gpu", "cpu"; NULL if there is none of that name. */
 RT_API const rt_target *rt_target_named(const char *name);
 /* The facts of the device, by its target. */

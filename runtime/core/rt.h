@@ -65,12 +65,11 @@ typedef struct {
 
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
- * `source` is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in
- * front of it, and lines of the program's shared texts where it says "@N", on a line of its own
- * (rt_text_whole). It defines one kernel called `name`. Where it is NULL, the kernel is a
- * `function`. If it records failures, or asks whether there were any, its first two parameters are
- * the block of failures and the number of the launch, which rt_launch sets; the arguments given to
- * rt_launch follow. */
+ * `source` is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in front of it. It
+ * defines one kernel called `name`. NULL: it is among the program's texts, if it has one. If it
+ * records failures, or asks whether there were any, its first two parameters are the block of
+ * failures and the number of the launch, which rt_launch sets; the arguments given to rt_launch
+ * follow. */
 typedef struct {
     const char *name; /* of the kernel in it */
     const char *source;
@@ -203,7 +202,8 @@ typedef struct {
     const rt_entry_def *entries;
     bool server;           /* compiled with --server: speaks the protocol without being asked to */
     uint64_t kernels_hash; /* of what the kernels do, wherever in whichever file they are written */
-    const char *const *shared; /* what their texts have in common, by number; NULL: nothing */
+    const char *texts; /* of the kernels, in their order, in few characters: common/packed.h; NULL:
+                        * they have a `source` */
 } rt_program;
 
 /* ------------------------------------------------------------------------------------------------

@@ -57,56 +57,75 @@ typedef struct {
     size_t n, cap;
 } rt_grown;
 
-static void rt_grown_add(rt_grown *t, const char *s, size_t n)
+static void rt_grown_room(rt_grown *t, size_t n)
 {
-    if (t->cap - t->n < n) {
-        t->cap = 2 * (t->n + n);
-        t->at = rt_grow(t->at, t->cap);
+    if (t->cap - t->n >= n)
+        return;
+    t->cap = 2 * (t->n + n);
+    t->at = rt_grow(t->at, t->cap);
+}
+
+static size_t rt_packed_number(const char **at)
+{
+    size_t n = 0, unit = 1;
+    for (int place = PACKED_BASE; place >= PACKED_BASE; unit *= PACKED_BASE) {
+        place = packed_place(*(*at)++);
+        n += unit * (size_t)(place % PACKED_BASE);
     }
-    memcpy(t->at + t->n, s, n);
-    t->n += n;
+    return n;
 }
 
-static size_t rt_line_length(const char *s)
+/* What `at`, behind "@", says. */
+static const char *rt_packed_again(rt_grown *t, const char *at, packed_recent *recent)
 {
-    size_t n = strcspn(s, "\n");
-    return n + (s[n] == '\n');
+    size_t said = rt_packed_number(&at), n = PACKED_LEAST + rt_packed_number(&at);
+    size_t back = said < PACKED_RECENT ? (size_t)recent->at[said] : said + 1 - PACKED_RECENT;
+    packed_use(recent, (int)back);
+    rt_grown_room(t, n);
+    for (; n > 0; n--, t->n++)
+        t->at[t->n] = t->at[t->n - back];
+    return at;
 }
 
-/* The lines of a text, with so much in front of each. */
-static void rt_grown_add_lines(rt_grown *t, const char *s, const char *indent, size_t n_indent)
-{
-    for (size_t n; *s; s += n) {
-        n = rt_line_length(s);
-        rt_grown_add(t, indent, *s == '\n' ? 0 : n_indent);
-        rt_grown_add(t, s, n);
-    }
-}
-
-RT_API char *rt_text_whole(const char *const *shared, const char *text)
+RT_API char *rt_unpack(const char *at)
 {
     rt_grown t = {0};
-    for (size_t n; *text; text += n) {
-        size_t indent = strspn(text, " ");
-        n = rt_line_length(text);
-        if (text[indent] == '@')
-            rt_grown_add_lines(&t, shared[strtoul(text + indent + 1, NULL, 10)], text, indent);
-        else
-            rt_grown_add(&t, text, n);
+    packed_recent recent = {{0}};
+    while (*at) {
+        size_t plain = strcspn(at, "@$");
+        bool end = at[plain] == '$', sign = at[plain] == '@' && strchr("@$", at[plain + 1]);
+        rt_grown_room(&t, plain + 1);
+        memcpy(t.at + t.n, at, plain);
+        t.n += plain;
+        at += plain;
+        if (end || sign) {
+            t.at[t.n++] = end ? 0 : at[1];
+            at += end ? 1 : 2;
+        } else if (*at) {
+            at = rt_packed_again(&t, at + 1, &recent);
+        }
     }
-    rt_grown_add(&t, "", 1);
     return t.at;
+}
+
+RT_API void rt_texts_open(rt_ctx *ctx)
+{
+    if (ctx->target->functions || !ctx->prog->texts)
+        return;
+    const char *text = ctx->unpacked = rt_unpack(ctx->prog->texts);
+    ctx->texts = rt_grow(NULL, (size_t)ctx->prog->n_kernels * sizeof *ctx->texts);
+    for (int i = 0; i < ctx->prog->n_kernels; i++) {
+        ctx->texts[i] = text;
+        text += strlen(text) + 1;
+    }
 }
 
 RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel *k)
 {
-    const char *text = ctx->target->functions ? NULL : k->def->source;
     bool own = k->id >= 0 && k->id < ctx->prog->n_kernels;
-    if (!text || !own || !ctx->prog->shared)
-        return text;
-    if (!ctx->texts[k->id])
-        ctx->texts[k->id] = rt_text_whole(ctx->prog->shared, text);
-    return ctx->texts[k->id];
+    if (ctx->target->functions)
+        return NULL;
+    return own && ctx->unpacked ? ctx->texts[k->id] : k->def->source;
 }
 
 /* --- Facts and sizes --- */

@@ -133,13 +133,9 @@ def what_a_launch_looks_at(box):
     box.put("p.sf", (EXAMPLES / "rowsum.sf").read_text())
     found, _ = functions(box.minifut("compile --emit=c p.sf", 0)[0])
     got = [re.sub(r"_\d+", "", line).strip() for line in dict(found)["narrow_segmap_main_0"]]
-    want = ["const double n = rt_count(args, 0);",
-            "const double groups0 = (double)groups[0];",
-            "const double size0 = (double)size[0];",
-            "const double offset = rt_count(args, 2);",
-            "const double stride = rt_count(args, 3);",
-            "const double stride = rt_count(args, 4);",
-            "const double m = rt_count(args, 6);",
+    want = ["const double n = rt_count(args, 0), groups0 = (double)groups[0], size0 = (double)size[0],",
+            "offset = rt_count(args, 2), stride = rt_count(args, 3),",
+            "stride = rt_count(args, 4), m = rt_count(args, 6);",
             "return n + groups0 * size0 <= RT_INT &&",
             "offset + n * stride + stride * m <= RT_INT;", ""]
     if got != want:
