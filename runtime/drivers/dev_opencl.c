@@ -497,6 +497,23 @@ enum {
     RT_MOST_LOOKS = 1 << 17 /* some 0.1 ms: what takes longer is not worth them */
 };
 
+/* Waits until these words are there. Drivers take 4 us longer to say that a command has ended than
+ * its bytes take to come (NVIDIA's, H200). */
+static rt_dev_error rt_cl_look(rt_cl_dev *d, int64_t from, int64_t bytes)
+{
+    int looks = 0;
+    for (int64_t i = from / RT_WORD; i < (from + bytes + RT_WORD - 1) / RT_WORD; i++) {
+        for (; d->late && d->fetched[i] == RT_NOT_YET && looks < RT_MOST_LOOKS; looks++) {
+            if (d->kept)
+                rt_cl()->Flush(d->queue);
+            d->kept = false;
+        }
+        if (looks == RT_MOST_LOOKS)
+            return rt_cl_waited(d, rt_cl()->Finish(d->queue), "clFinish");
+    }
+    return rt_cl_error(RT_CL_SUCCESS, "");
+}
+
 static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
                                 int64_t to, rt_dev_event **event)
 {
@@ -507,6 +524,11 @@ static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, i
         return rt_cl_error(RT_CL_OUT_OF_HOST_MEMORY, "malloc");
     if (!d->looks)
         return rt_cl_read(base, src, off, bytes, (char *)d->fetched + to, event);
+    /* Of what was fetched before, only a part was waited for: the rest would come over the marks.
+     */
+    rt_dev_error e = rt_cl_look(d, to, bytes);
+    if (e.status != RT_DEV_OK)
+        return e;
     for (int64_t i = to / RT_WORD; i < (to + bytes) / RT_WORD; i++)
         d->fetched[i] = RT_NOT_YET;
     rt_cl_int err =
@@ -518,25 +540,12 @@ static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, i
     return rt_cl_error(err, "clEnqueueReadBuffer");
 }
 
-/* Drivers take 4 us longer to say that a command has ended than its bytes take to come (NVIDIA's,
- * H200). */
 static rt_dev_error rt_cl_fetched(rt_dev *base, int64_t from, int64_t bytes, void *dst)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    int looks = 0;
-    if (d->late && d->kept)
-        rt_cl()->Flush(d->queue);
-    d->kept = false;
-    for (int64_t i = from / RT_WORD; i < (from + bytes + RT_WORD - 1) / RT_WORD; i++) {
-        while (d->late && d->fetched[i] == RT_NOT_YET && looks < RT_MOST_LOOKS)
-            looks++;
-        if (looks < RT_MOST_LOOKS)
-            continue;
-        rt_dev_error e = rt_cl_waited(d, rt_cl()->Finish(d->queue), "clFinish");
-        if (e.status != RT_DEV_OK)
-            return e;
-        break;
-    }
+    rt_dev_error e = rt_cl_look(d, from, bytes);
+    if (e.status != RT_DEV_OK)
+        return e;
     __sync_synchronize();
     d->idle = d->idle || from >= d->last; /* commands run one after the other */
     memcpy(dst, (const char *)d->fetched + from, (size_t)bytes);

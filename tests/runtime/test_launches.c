@@ -298,6 +298,32 @@ static void test_scalars(rt_ctx *ctx, rt_mem *a, rt_mem *b)
     failed += !ok;
 }
 
+/* A page comes while the host goes on with its first scalar: what is still under way is not taken
+ * for the next page. */
+static void test_pages(rt_ctx *ctx)
+{
+    enum { N = 2 * RT_SLOTS };
+    rt_mem *m[N] = {NULL};
+    int32_t got = -1;
+    for (int32_t i = 0; i < N; i++) {
+        failed += rt_alloc(ctx, &m[i], sizeof i, "small") != RT_OK;
+        failed += rt_write(ctx, m[i], 0, sizeof i, &i) != RT_OK;
+    }
+    setenv("FAKE_LATE", "part", 1);
+    for (int i = 0; i < N; i++)
+        for (int k = i; k < N; k++) {
+            bool ok = rt_read_scalar(ctx, m[i], 0, sizeof got, &got) == RT_OK && got == i;
+            ok = ok && rt_read_scalar(ctx, m[k], 0, sizeof got, &got) == RT_OK && got == k;
+            passed += ok;
+            failed += !ok;
+            if (!ok)
+                printf("FAIL launches: scalars %d and %d of pages: %d\n", i, k, got);
+        }
+    unsetenv("FAKE_LATE");
+    for (int i = 0; i < N; i++)
+        rt_unref(ctx, &m[i]);
+}
+
 static void test_memory(rt_ctx *ctx)
 {
     rt_mem *m[3] = {NULL, NULL, NULL};
@@ -657,6 +683,7 @@ int main(void)
     test_groups_at_once(ctx);
     test_waits(ctx, a);
     test_scalars(ctx, a, b);
+    test_pages(ctx);
     test_memory(ctx);
     test_names(ctx);
     test_heap(ctx, a);
