@@ -21,7 +21,7 @@
 #include "host/host.h"
 #include "interp/interp.h"
 #include "kir/passes/passes.h"
-#include "kir/passes/tool.h"
+#include "kir/tool/tool.h"
 #include "lsp/lsp.h"
 #include "pipeline/binary.h"
 #include "pipeline/passes.h"

@@ -11,37 +11,42 @@
 #include <string.h>
 
 const KPass kir_making_table[] = {
-    {"loop-fusion", kir_fuse_loops,
+    {"loop-fusion", kir_fuse_loops, KP_ALL,
      "loops that hand their elements on, before arrays are put into registers"},
-    {"scalar-replacement", kir_replace_scalars,
+    {"scalar-replacement", kir_replace_scalars, KP_ALL,
      "what work-items pass on to themselves, before buffers share memory"},
-    {"locals", kir_locals, "local buffers that share memory"},
-    {NULL, NULL, NULL},
+    {"locals", kir_locals, KP_ALL, "local buffers that share memory"},
+    {NULL, NULL, KP_ALL, NULL},
 };
 
 const KPass kir_pass_table[] = {
-    {"dead", kir_dead, "what has no effect"},
-    {"unroll", kir_unroll, "short loops: constant positions"},
-    {"scalarize", kir_scalarize, "private arrays that have only those are variables"},
-    {"shifts", kir_shifts,
+    {"dead", kir_dead, KP_ALL, "what has no effect"},
+    {"selections", kir_select, KP_ALONE, "branches that loops need not have"},
+    {"unroll", kir_unroll, KP_ALL, "short loops: constant positions"},
+    {"scalarize", kir_scalarize, KP_ALL, "private arrays that have only those are variables"},
+    {"shifts", kir_shifts, KP_ALL,
      "shifts by a loop's counter: as long as loops are as their makers leave them"},
-    {"invariant", kir_invariant, "integer arithmetic out of loops, and once"},
-    {"conditions", kir_fold_conditions,
+    {"invariant", kir_invariant, KP_ALL, "integer arithmetic out of loops, and once"},
+    {"conditions", kir_fold_conditions, KP_ALL,
      "checks that were made; they would stand between neighbours"},
-    {"scatters", kir_split_scatters, "what is written where, for blocks: checks are folded"},
-    {"edges", kir_split_edges, "elements that have all neighbours"},
-    {"vector", kir_vector, "neighbours together: positions are known, and not yet of 32 bits"},
-    {"dead-left", kir_dead, "what the passes before left"},
-    {"serialise", kir_serialise,
+    {"scatters", kir_split_scatters, KP_ALL,
+     "what is written where, for blocks: checks are folded"},
+    {"edges", kir_split_edges, KP_ALL, "elements that have all neighbours"},
+    {"vector", kir_vector, KP_ALL,
+     "neighbours together: positions are known, and not yet of 32 bits"},
+    {"dead-left", kir_dead, KP_ALL, "what the passes before left"},
+    {"serialise", kir_serialise, KP_ALL,
      "narrow loops for the first sub-group alone, with barriers that the next pass may take"},
-    {"barriers", kir_barriers, "barriers that order nothing"},
-    {"padded", kir_padded, "banks of local memory: nothing looks into positions from here on"},
-    {"columns", kir_columns, "several elements a group: the others know of one"},
-    {"narrow", kir_narrow, "indices of 32 bits"},
-    {"failures", kir_failures,
+    {"barriers", kir_barriers, KP_ALL, "barriers that order nothing"},
+    {"padded", kir_padded, KP_ALL,
+     "banks of local memory: nothing looks into positions from here on"},
+    {"columns", kir_columns, KP_ALL, "several elements a group: the others know of one"},
+    {"narrow", kir_narrow, KP_KERNELS, "indices of 32 bits"},
+    {"failures", kir_failures, KP_ALL,
      "what turns record, behind their loops: numbers as they are by then"},
-    {"compose", kir_compose, "values that one statement wants: nothing asks for names any more"},
-    {NULL, NULL, NULL},
+    {"compose", kir_compose, KP_ALL,
+     "values that one statement wants: nothing asks for names any more"},
+    {NULL, NULL, KP_ALL, NULL},
 };
 
 static const KPass *find(const KPass *p, const char *name)
@@ -116,11 +121,20 @@ void krun(KRun *r, Arena *a, KFun *f, const KPass *p)
     krun_leave(r, f);
 }
 
+static bool is_for(const KPass *p, const KFun *f)
+{
+    switch (p->where) {
+    case KP_ALL: return true;
+    case KP_KERNELS: return !f->is_function;
+    case KP_ALONE: return f->alone || f->is_function;
+    }
+    return false;
+}
+
 void kir_passes(KRun *r, Arena *a, KFun *f)
 {
-    /* A function is the same in all kernels: it knows nothing of the conditions of indices. */
     for (const KPass *p = kir_pass_table; p->name; p++)
-        if (!f->is_function || p->run != kir_narrow)
+        if (is_for(p, f))
             krun(r, a, f, p);
     krun_end(r, f);
 }

@@ -5,9 +5,13 @@
 #include "kir/kir.h"
 
 typedef void KPassFn(Arena *a, KFun *f);
+/* What a pass is for: all; kernels, of whose indices a function knows no conditions; kernels whose
+ * groups are one work-item, and functions, which are the same for all targets. */
+typedef enum { KP_ALL, KP_KERNELS, KP_ALONE } KPassWhere;
 typedef struct {
     const char *name;
     KPassFn *run;
+    KPassWhere where;
     const char *why;
 } KPass;
 
@@ -78,6 +82,7 @@ KPassFn kir_shifts;
 KPassFn kir_split_scatters;
 KPassFn kir_split_edges;
 KPassFn kir_fold_conditions;
+KPassFn kir_select;
 KPassFn kir_failures;
 KPassFn kir_compose;
 KPassFn kir_vector;

@@ -47,6 +47,18 @@ static bool is_element(const KStm *s)
                                : s->kind == KST_LET && s->x[0]->kind == KE_PART;
 }
 
+/* Is v what a selection gives? Compilers must not load an element there unless it is chosen: they
+ * would make a branch of it, and no vectors. */
+static bool is_chosen(const KExp *x, const KVar *v)
+{
+    if (x->kind == KE_SELECT && (kexp_uses(x->x[1], v) || kexp_uses(x->x[2], v)))
+        return true;
+    for (int i = 0; i < x->n; i++)
+        if (is_chosen(x->x[i], v))
+            return true;
+    return false;
+}
+
 bool kstm_goes_on(const KBlock *b, int i)
 {
     const KStm *s = b->at[i];
@@ -60,6 +72,8 @@ bool kstm_goes_on(const KBlock *b, int i)
     const KExp *x = copied(b->at[at]);
     bool copy = x && x->kind == KE_VAR && x->var == s->var;
     if (!copy && !(is_element(s) && (x || b->at[at]->kind == KST_LOAD)))
+        return false;
+    if (!copy && is_chosen(x ? x : b->at[at]->x[0], s->var))
         return false;
     for (int k = at + 1; k < b->n; k++)
         if (uses_of(b->at[k], s->var) > 0)

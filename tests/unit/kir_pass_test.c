@@ -98,7 +98,7 @@ static void narrow_to_bits(Arena *a, KFun *f)
 
 static void random_narrow(Arena *a, uint64_t seed)
 {
-    static const KPass narrow = {"narrow to few bits", narrow_to_bits, ""};
+    static const KPass narrow = {"narrow to few bits", narrow_to_bits, KP_KERNELS, ""};
     for (index_bits = 5; index_bits < 32; index_bits += 4)
         CHECK(pass_keeps(a, &narrow, seed));
     index_bits = 32;
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
     test_settle_own(a);
     test_lead(a);
     arena_free(a);
-    static const KPass all = {"all", all_passes, ""};
+    static const KPass all = {"all", all_passes, KP_ALL, ""};
     for (uint64_t seed = first; seed < first + (uint64_t)n; seed++) {
         a = arena_new();
         try_table(a, kir_making_table, only, seed);

@@ -1,4 +1,4 @@
-#include "kir/passes/tool.h"
+#include "kir/tool/tool.h"
 
 #include "base/stage.h"
 
