@@ -51,9 +51,10 @@ typedef struct {
     const char *html;      /* --html: explain writes a page there */
     const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, text, list;
-    bool verbose;         /* -v: explain tells rules, too */
-    bool portable;        /* --portable: kernels do not use what only this processor has */
-    bool force;           /* --force: writes over files that are not ours */
+    bool verbose;  /* -v: explain tells rules, too */
+    bool portable; /* --portable: kernels do not use what only this processor has */
+    bool force;    /* --force: writes over files that are not ours */
+    bool strict_math;
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
     PassOptions passes;
@@ -163,6 +164,8 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
          .commands = ANY & ~CHECK, .values = modes},
         {"--portable", "NAME runs on other processors of this kind, too", .flag = &o->portable,
          .commands = COMPILE},
+        {"--strict-math", "on CPUs, no functions of vectors, which may differ in their last bits",
+         .flag = &o->strict_math, .commands = COMPILE},
         {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server,
          .commands = COMPILE},
         {"--force", "writes over files that minifut did not make", .flag = &o->force,
@@ -276,6 +279,8 @@ static int make_plan(Ctx *cx, const Options *o, const Prog *p, Plan **plan)
     if (!is_flat(o, p))
         return EXIT_USER;
     *plan = host_plan(cx, p);
+    (*plan)->server = o->server;
+    (*plan)->strict_math = o->strict_math;
     diag_flush();
     return diag_exit_code();
 }
@@ -355,7 +360,6 @@ static int print_emitted(Ctx *cx, const Options *o, const Prog *p)
         int code = make_plan(cx, o, p, &plan);
         if (code)
             return code;
-        plan->server = o->server;
         stage_enter("emit");
         emit(cx, &out, o, plan);
     }
@@ -396,7 +400,6 @@ static int cmd_compile(Options *o)
         return EXIT_USER;
     if ((code = make_plan(cx, o, p, &plan)))
         return code;
-    plan->server = o->server;
     stage_enter("emit");
     return o->library ? write_library(cx, o, plan, &os) : write_program(cx, o, plan, &os);
 }
@@ -546,7 +549,8 @@ static const Command commands[] = {
      "compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server | --library] [--force] prog.sf",
      "writes NAME.c and builds NAME\n"
      "(--force: over files that minifut did not make); --emit=c|opencl|kernel-ir|plan|memory|ir\n"
-     "prints instead; --target=gpu|cpu: kernels of that target only; with --server,\n"
+     "prints instead; --target=gpu|native: kernels of that target only; with --strict-math,\n"
+     "results on CPUs do not differ in their last bits; with --server,\n"
      "NAME speaks the server protocol without being asked to; with --library,\n"
      "NAME.c, NAME.h and NAME.json, for use in other programs\n",
      .run = cmd_compile, .bit = COMPILE,

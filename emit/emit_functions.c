@@ -66,6 +66,10 @@ static void definitions(Emit *em)
     em->functions += em->o->n - begin;
 }
 
+/* What kernels call by other functions (native.h), and the host by its own. */
+static const char *const renamed[] = {"mf_exp_f32", "mf_log_f32", "mf_sin_f32",
+                                      "mf_sin_f64", "mf_cos_f32", "mf_cos_f64"};
+
 void emit_functions(Emit *em)
 {
     if (em->p->kernels.n == 0)
@@ -73,9 +77,13 @@ void emit_functions(Emit *em)
     em->alike = alike(em);
     out_printf(em->o, "/* --- Kernels: %s --- */\n\n#ifndef RT_PART_HOST\n\n",
                ktargets[KTARGET_NATIVE].what);
+    if (em->p->strict_math)
+        out_puts(em->o, "#define MF_STRICT_MATH\n\n");
     emit_runtime(em->o, RUNTIME_KERNELS);
     definitions(em);
-    out_puts(em->o, "#undef mf_exp_f32\n#undef mf_log_f32\n#else\n");
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        out_printf(em->o, "#undef %s\n", renamed[i]);
+    out_puts(em->o, "#else\n");
     declarations(em);
     out_puts(em->o, "#endif\n\n");
 }

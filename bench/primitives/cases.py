@@ -161,6 +161,11 @@ def softened(n):
     return [np.log(1 + np.exp(real(0, n)))]
 
 
+def waves(n):
+    xs = real(0, n).astype(np.float64)
+    return [(np.exp(np.sin(xs)) + np.cos(xs)).astype(np.float32)]
+
+
 def every(n):
     """The bodies whose accelerations are checked: 64 of them."""
     return slice(None, None, max(1, n // 64))
@@ -267,6 +272,7 @@ CASES = [
     *CEILINGS,
     *of_array("map", "map", "main", "input", incremented, (1 << 26,)),
     *of_array("exp and log", "map", "softened", "input", softened, (1 << 26,)),
+    *of_array("exp, sin and cos", "map", "waves", "input", waves, (1 << 26,)),
     *of_array("sum", "sum", "main", "input", total, (1 << 28,), (1 << 24,), (1 << 20,), asked=400),
     *of_array("largest", "numbers", "largest", "input", largest, (1 << 26,)),
     *of_array("mean and variance", "numbers", "moments", "input", moments, (1 << 26,)),

@@ -21,6 +21,12 @@ void softened(int64_t n, const float *restrict xs, float *restrict out)
         out[i] = logf(1 + expf(xs[i]));
 }
 
+void waves(int64_t n, const float *restrict xs, float *restrict out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (float)(exp(sin(xs[i])) + cos(xs[i]));
+}
+
 void chains(int64_t n, int64_t steps, const float *restrict xs, float *restrict out)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -34,6 +34,7 @@ ROWS = [
     ("multiply-adds", "chains", [(1 << 20, 64)]),
     ("map", "incremented", LINES),
     ("exp and log", "softened", LINES),
+    ("exp, sin and cos", "waves", LINES),
     ("sum", "sum", LINES),
     ("scan", "scan", LINES),
     ("filter", "filter", LINES),

@@ -184,6 +184,57 @@ typedef mf_i64 mf_index;
 #define mf_min_index(a, b)        mf_min_i64(a, b)
 #define mf_max_index(a, b)        mf_max_i64(a, b)
 
-/* Without calls, so that loops with them become vectors: see common/scalar.h. */
+/* --- Loops with functions, as vectors --- */
+
+/* Without calls: see common/scalar.h. */
 #define mf_exp_f32 mf_straight_exp
 #define mf_log_f32 mf_straight_log
+
+/* What the C library has for vectors, too (libmvec of glibc, which -lm brings). They err by up to
+ * four units in the last place, and what a loop's vectors leave over is computed one by one, with
+ * less: equal elements may have results that differ in their last bits. MF_STRICT_MATH does without
+ * them (minifut compile --strict-math). */
+#if defined(__GLIBC__) && defined(__x86_64__) && !defined(__clang__) && !defined(MF_STRICT_MATH)
+#define MF_OF_VECTORS __attribute__((const, nothrow, simd("notinbranch")))
+#define MF_VECTOR1(name)                                                                           \
+    MF_OF_VECTORS double name(double);                                                             \
+    MF_OF_VECTORS float name##f(float);
+#define MF_VECTOR2(name)                                                                           \
+    MF_OF_VECTORS double name(double, double);                                                     \
+    MF_OF_VECTORS float name##f(float, float);
+MF_VECTOR1(exp)
+MF_VECTOR1(log)
+MF_VECTOR2(pow)
+#if __GLIBC_PREREQ(2, 35)
+MF_VECTOR1(acos)
+MF_VECTOR1(acosh)
+MF_VECTOR1(asin)
+MF_VECTOR1(asinh)
+MF_VECTOR1(atan)
+MF_VECTOR1(atanh)
+MF_VECTOR1(cbrt)
+MF_VECTOR1(cosh)
+MF_VECTOR1(erf)
+MF_VECTOR1(erfc)
+MF_VECTOR1(exp2)
+MF_VECTOR1(expm1)
+MF_VECTOR1(log10)
+MF_VECTOR1(log1p)
+MF_VECTOR1(log2)
+MF_VECTOR1(sinh)
+MF_VECTOR1(tan)
+MF_VECTOR1(tanh)
+MF_VECTOR2(atan2)
+MF_VECTOR2(hypot)
+#endif
+/* By other names, since compilers join both of a number to one call, of which there are no vectors.
+ */
+MF_OF_VECTORS double mf_vector_sin_f64(double) __asm__("sin");
+MF_OF_VECTORS float mf_vector_sin_f32(float) __asm__("sinf");
+MF_OF_VECTORS double mf_vector_cos_f64(double) __asm__("cos");
+MF_OF_VECTORS float mf_vector_cos_f32(float) __asm__("cosf");
+#define mf_sin_f32 mf_vector_sin_f32
+#define mf_sin_f64 mf_vector_sin_f64
+#define mf_cos_f32 mf_vector_cos_f32
+#define mf_cos_f64 mf_vector_cos_f64
+#endif

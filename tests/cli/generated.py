@@ -3,9 +3,10 @@ import os
 import pty
 import re
 import shutil
+import struct
 import subprocess
 
-from box import EXAMPLES, HERE, MATRICES, NEVER, OPENCL, ROOT, USAGE, USER, Failed, Skipped, case, table
+from box import EXAMPLES, HERE, MATRICES, MINIFUT, NEVER, OPENCL, ROOT, USAGE, USER, Failed, Skipped, case, table
 
 # Code of which programs are tried, with what a case needs for it.
 SHAPES = {"native": True, "opencl": OPENCL, "gpu": OPENCL}
@@ -511,3 +512,52 @@ def builds_at_launches_have_their_time(box):
         times.append(sum(late))
     if times[1] > times[0] / 2 or times[0] < 10:
         raise Failed(f"{times[0]} ms at the first run, {times[1]} at the second: {said}")
+
+
+# --- functions of vectors ---------------------------------------------------------------------------------
+
+FUNCTIONS = ("acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2 sin sinh tan "
+             "tanh").split()
+OF_TWO = ["atan2", "hypot", "pow"]
+
+
+def functions_of(t):
+    of_two = {f: f"{t}.{f} x 1.25" for f in OF_TWO} | {"pow": f"x {t}.** 1.25"}
+    return "".join(f"entry {f} (xs: []{t}) = map {t}.{f} xs\n" for f in FUNCTIONS) + "".join(
+        f"entry {f} (xs: []{t}) = map (\\x -> {e}) xs\n" for f, e in of_two.items())
+
+
+def ulps(x, y, t):
+    """How many floats of the type lie between two, with one 0."""
+    kinds = {"f64": ("<d", "<q"), "f32": ("<f", "<i")}[t]
+    at = [struct.unpack(kinds[1], struct.pack(kinds[0], v))[0] for v in (x, y)]
+    least = -(1 << (63 if t == "f64" else 31))
+    a, b = (v if v >= 0 else least - v for v in at)
+    return abs(a - b)
+
+
+def of_vectors(box, t):
+    """They agree with the interpreter to 4 units in the last place; with --strict-math as its own do, and wherever they stand."""
+    box.put("p.sf", functions_of(t))
+    box.minifut("compile --force p.sf", 0, leaves=("p", "p.c"))
+    box.minifut("compile --force --strict-math -o q p.sf", 0, leaves=("q", "q.c"))
+    xs = [k / 97 + 1.0 for k in range(391)]
+    for f in FUNCTIONS + OF_TWO:
+        near_one = f in ("acos", "asin", "atanh")
+        given = "[" + ", ".join(f"{(x - 1) / 4.1 if near_one else x}{t}" for x in xs) + "]"
+        want, quick, strict = (values(box.run(args, 0, stdin=given, env={"MINIFUT_DRIVER": "native"})[0])
+                               for args in ([MINIFUT, "run", "-e", f, "p.sf"], ["./p", "-e", f], ["./q", "-e", f]))
+        for name, got, most in ("vectors", quick, 4), ("--strict-math", strict, 1):
+            worst = max(ulps(x, y, t) for x, y in zip(want, got))
+            if len(got) != len(want) or worst > most:
+                raise Failed(f"{f}: {name}: {worst} units in the last place")
+        same = "[" + ", ".join([f"0.7{t}" if near_one else f"1.7{t}"] * 301) + "]"
+        if len(set(values(box.run(["./q", "-e", f], 0, stdin=same, env={"MINIFUT_DRIVER": "native"})[0]))) != 1:
+            raise Failed(f"{f}: --strict-math: equal elements differ")
+
+
+def values(said):
+    return [float(x) for x in re.findall(r"-?\d[\d.e+-]*(?=f)", said)]
+
+
+table("functions of vectors", True, [(t, t) for t in ("f32", "f64")], of_vectors)
