@@ -367,6 +367,7 @@ RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k)
     free(k->definitions);
     free(k->build_error);
     free(k->refusals);
+    free(k->busy);
     free(k->set);
 }
 

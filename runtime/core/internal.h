@@ -46,7 +46,8 @@ struct rt_kernel {
     int n_set;
     rt_arg_state *set;         /* its arguments as they are */
     int64_t runs, nanoseconds; /* profile */
-    double bytes, operations;  /* ... that it must move and compute, see rt_work */
+    int64_t *busy; /* ... of each thread of the device, nanoseconds; NULL: none were asked for */
+    double bytes, operations; /* ... that it must move and compute, see rt_work */
     /* See sized.c: */
     int64_t *numbers;  /* those that it is built for; NULL: for any */
     char *definitions; /* ... as text */

@@ -39,6 +39,23 @@ RT_API void rt_work(rt_ctx *ctx, int kernel, double bytes, double operations)
     ctx->kernels[kernel].operations += operations;
 }
 
+/* Are the device's threads those of the program, which it can be asked about? */
+static int rt_profile_threads(const rt_ctx *ctx)
+{
+    return ctx->device.rank.native ? (int)ctx->device.units : 0;
+}
+
+static void rt_profile_busy(rt_ctx *ctx, rt_kernel *k, const rt_dev_event *e)
+{
+    int threads = rt_profile_threads(ctx);
+    if (threads > 0 && !k->busy) {
+        k->busy = rt_grow(NULL, (size_t)threads * sizeof *k->busy);
+        memset(k->busy, 0, (size_t)threads * sizeof *k->busy);
+    }
+    if (threads > 0)
+        rt_dev_event_busy(ctx->dev, e, k->busy);
+}
+
 RT_API void rt_profile_collect(rt_ctx *ctx)
 {
     if (ctx->n_pending == 0)
@@ -46,6 +63,8 @@ RT_API void rt_profile_collect(rt_ctx *ctx)
     rt_dev_finish(ctx->dev);
     for (int i = 0; i < ctx->n_pending; i++) {
         const rt_pending *p = &ctx->pending[i];
+        if (p->kernel < ctx->n_kernels)
+            rt_profile_busy(ctx, &ctx->kernels[p->kernel], p->event);
         int64_t begin, ns = rt_dev_event_span(ctx->dev, p->event, &begin);
         int transfer = p->kernel - ctx->n_kernels;
         if (transfer >= 0) {
@@ -69,6 +88,8 @@ RT_API void rt_profile_reset(rt_ctx *ctx)
     for (int i = 0; i < ctx->n_kernels; i++) {
         rt_kernel *k = &ctx->kernels[i];
         k->runs = k->nanoseconds = 0;
+        if (k->busy)
+            memset(k->busy, 0, (size_t)rt_profile_threads(ctx) * sizeof *k->busy);
         k->bytes = k->operations = 0;
     }
     memset(ctx->transfer_runs, 0, sizeof ctx->transfer_runs);
@@ -82,6 +103,7 @@ typedef struct {
     const char *name, *prov;
     int64_t runs, ns;
     double bytes, operations;
+    const int64_t *busy; /* of each thread; NULL: not known */
 } rt_row;
 
 static int rt_row_order(const void *a, const void *b)
@@ -100,14 +122,18 @@ static rt_row *rt_rows(rt_ctx *ctx, int *n, int64_t *total)
     for (int i = 0; i < ctx->n_kernels; i++) {
         const rt_kernel *k = &ctx->kernels[i];
         if (k->runs > 0)
-            rows[(*n)++] = (rt_row){k->def->name,   k->def->prov, k->runs,
-                                    k->nanoseconds, k->bytes,     k->operations};
+            rows[(*n)++] = (rt_row){k->def->name, k->def->prov,  k->runs, k->nanoseconds,
+                                    k->bytes,     k->operations, k->busy};
     }
     for (int i = 0; i < RT_N_PROF; i++)
         if (ctx->transfer_runs[i] > 0)
-            rows[(*n)++] =
-                (rt_row){rt_transfer_names[i],   "", ctx->transfer_runs[i], ctx->transfer_ns[i],
-                         ctx->transfer_bytes[i], 0};
+            rows[(*n)++] = (rt_row){rt_transfer_names[i],
+                                    "",
+                                    ctx->transfer_runs[i],
+                                    ctx->transfer_ns[i],
+                                    ctx->transfer_bytes[i],
+                                    0,
+                                    NULL};
     for (int i = 0; i < *n; i++)
         *total += rows[i].ns;
     qsort(rows, (size_t)*n, sizeof *rows, rt_row_order);
@@ -123,9 +149,26 @@ static void rt_rate(FILE *f, double work, int64_t ns)
         fprintf(f, "  %8s", "-");
 }
 
+/* How much of a kernel's time its threads worked, the least and the most busy one; the rest they
+ * waited for each other, or were not called. */
+static void rt_busy(FILE *f, const rt_row *r, int threads)
+{
+    if (!r->busy || r->ns <= 0)
+        return;
+    int64_t all = 0, least = INT64_MAX, most = 0;
+    for (int i = 0; i < threads; i++) {
+        all += r->busy[i];
+        least = r->busy[i] < least ? r->busy[i] : least;
+        most = r->busy[i] > most ? r->busy[i] : most;
+    }
+    double percent = 100.0 / (double)r->ns;
+    fprintf(f, "  %4.0f%% %4.0f-%.0f%%", percent * (double)all / threads, percent * (double)least,
+            percent * (double)most);
+}
+
 RT_API void rt_profile_table(rt_ctx *ctx, FILE *f)
 {
-    int n, wide = 6, prov = 10;
+    int n, wide = 6, prov = 10, threads = rt_profile_threads(ctx);
     int64_t total;
     rt_row *rows = rt_rows(ctx, &n, &total);
     for (int i = 0; i < n; i++) {
@@ -133,8 +176,9 @@ RT_API void rt_profile_table(rt_ctx *ctx, FILE *f)
         wide = a > wide ? a : wide;
         prov = b > prov ? b : prov;
     }
-    fprintf(f, "%-*s  %-*s  %8s  %12s  %12s  %6s  %8s  %8s\n", wide, "kernel", prov, "provenance",
-            "runs", "total us", "mean us", "share", "GB/s", "GFLOP/s");
+    fprintf(f, "%-*s  %-*s  %8s  %12s  %12s  %6s  %8s  %8s%s\n", wide, "kernel", prov, "provenance",
+            "runs", "total us", "mean us", "share", "GB/s", "GFLOP/s",
+            threads > 0 ? "  threads busy" : "");
     for (int i = 0; i < n; i++) {
         double us = 1e-3 * (double)rows[i].ns;
         fprintf(f, "%-*s  %-*s  %8" PRId64 "  %12.1f  %12.1f  %5.1f%%", wide, rows[i].name, prov,
@@ -142,6 +186,7 @@ RT_API void rt_profile_table(rt_ctx *ctx, FILE *f)
                 total > 0 ? 100.0 * (double)rows[i].ns / (double)total : 0.0);
         rt_rate(f, rows[i].bytes, rows[i].ns);
         rt_rate(f, rows[i].operations, rows[i].ns);
+        rt_busy(f, &rows[i], threads);
         putc('\n', f);
     }
     fprintf(f,
@@ -176,6 +221,16 @@ static void rt_json_string(FILE *f, const char *s)
     putc('"', f);
 }
 
+/* What each thread worked, in microseconds. */
+static void rt_json_busy(FILE *f, const int64_t *busy, int threads)
+{
+    if (!busy)
+        return;
+    for (int i = 0; i < threads; i++)
+        fprintf(f, "%s%.3f", i ? ", " : ", \"busy\": [", 1e-3 * (double)busy[i]);
+    putc(']', f);
+}
+
 RT_API void rt_report_json(rt_ctx *ctx, FILE *f)
 {
     int n;
@@ -191,8 +246,10 @@ RT_API void rt_report_json(rt_ctx *ctx, FILE *f)
         rt_json_string(f, rows[i].prov);
         fprintf(f,
                 ", \"details\": \"\", \"runs\": %" PRId64
-                ", \"duration\": %.3f, \"bytes\": %.0f, \"operations\": %.0f}",
+                ", \"duration\": %.3f, \"bytes\": %.0f, \"operations\": %.0f",
                 rows[i].runs, 1e-3 * (double)rows[i].ns, rows[i].bytes, rows[i].operations);
+        rt_json_busy(f, rows[i].busy, rt_profile_threads(ctx));
+        putc('}', f);
     }
     fprintf(f, "], \"comparisons\": [");
     for (int i = 0; i < ctx->n_comparisons; i++) {

@@ -37,6 +37,11 @@ RT_API bool rt_dev_stop(rt_dev *d, bool stop)
     return d->driver->stop && d->driver->stop(d, stop);
 }
 
+RT_API int rt_dev_event_busy(rt_dev *d, const rt_dev_event *e, int64_t *ns)
+{
+    return d->driver->busy ? d->driver->busy(d, e, ns) : 0;
+}
+
 #define RT_DEV_CALL(result, name, params, ...)                                                     \
     RT_API result rt_dev_##name params                                                             \
     {                                                                                              \

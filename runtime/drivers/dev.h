@@ -169,5 +169,8 @@ RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int 
 /* How long a finished command ran, in nanoseconds, and when it began, by a clock of the device's
  * own; releases the event. Events are asked for in the order of their commands. */
 RT_API int64_t rt_dev_event_span(rt_dev *d, rt_dev_event *e, int64_t *begin);
+/* Adds to ns[] what each thread of the device worked in the command, in nanoseconds, before the
+ * event is released. How many threads; 0: the device has none of this process. */
+RT_API int rt_dev_event_busy(rt_dev *d, const rt_dev_event *e, int64_t *ns);
 
 #endif

@@ -80,6 +80,7 @@ typedef struct {
     /* NULL: there is no such. */
     rt_dev_error (*kernel_of)(rt_dev *d, rt_dev_function *f, rt_dev_kernel **out);
     bool (*stop)(rt_dev *d, bool stop);
+    int (*busy)(rt_dev *d, const rt_dev_event *e, int64_t *ns);
 } rt_driver;
 
 /* What each driver's device begins with. */

@@ -17,9 +17,15 @@ typedef struct {
     size_t size;
 } rt_nat_scratch;
 
+/* How long a thread worked for a command; in a line of the cache of its own. */
+typedef struct {
+    _Alignas(64) int64_t ns;
+} rt_nat_busy;
+
 struct rt_dev_event {
     int64_t begin, ns;
     rt_dev_event *next; /* of those that are free */
+    rt_nat_busy busy[];
 };
 
 typedef struct {
@@ -284,6 +290,12 @@ static rt_dev_error rt_nat_arg_buffer(rt_dev *base, rt_dev_kernel *k, int index,
 
 /* --- Events --- */
 
+static rt_dev_event *rt_nat_event(const rt_nat_dev *d)
+{
+    rt_dev_event *e;
+    return aligned_alloc(_Alignof(rt_dev_event), sizeof *e + (size_t)d->threads * sizeof *e->busy);
+}
+
 /* One that begins now; NULL if none is wanted, or there is no memory. */
 static rt_dev_event *rt_nat_begin(rt_nat_dev *d, rt_dev_event **event)
 {
@@ -293,9 +305,11 @@ static rt_dev_event *rt_nat_begin(rt_nat_dev *d, rt_dev_event **event)
     if (e)
         d->events = e->next;
     else
-        e = d->profiling ? malloc(sizeof *e) : NULL;
-    if (e)
+        e = d->profiling ? rt_nat_event(d) : NULL;
+    if (e) {
+        memset(e->busy, 0, (size_t)d->threads * sizeof *e->busy);
         e->begin = rt_nat_now();
+    }
     return *event = e;
 }
 
@@ -317,11 +331,20 @@ static int64_t rt_nat_event_span(rt_dev *base, rt_dev_event *e, int64_t *begin)
     return e->ns;
 }
 
+static int rt_nat_event_busy(rt_dev *base, const rt_dev_event *e, int64_t *ns)
+{
+    const rt_nat_dev *d = (const rt_nat_dev *)base;
+    for (int i = 0; e && i < d->threads; i++)
+        ns[i] += e->busy[i].ns;
+    return d->threads;
+}
+
 /* --- Launches --- */
 
 typedef struct {
     rt_nat_dev *d;
     rt_dev_kernel *k;
+    rt_nat_busy *busy; /* of each thread; NULL: nobody asks */
     size_t groups[3], size[3], n;
     bool measured, woken; /* for the caller's thread */
 } rt_nat_grid;
@@ -362,7 +385,10 @@ static void *const *rt_nat_args(const rt_nat_grid *l, int thread)
 
 static void rt_nat_groups(const rt_nat_grid *l, int thread, size_t first, size_t end)
 {
+    int64_t since = l->busy ? rt_nat_now() : 0;
     l->k->function(rt_nat_args(l, thread), l->groups, l->size, first, end);
+    if (l->busy)
+        l->busy[thread].ns += rt_nat_now() - since;
 }
 
 /* A launch that is worth waking threads. */
@@ -441,6 +467,7 @@ static rt_dev_error rt_nat_launch(rt_dev *base, rt_dev_kernel *k, int n_dims, co
         return rt_nat_no_memory("aligned_alloc");
     d->changes++;
     rt_dev_event *e = rt_nat_begin(d, event);
+    l.busy = e ? e->busy : NULL;
     if (l.n > 0 && !rt_nat_stopped(d))
         rt_nat_run(&l);
     return rt_nat_end(e);
@@ -594,5 +621,5 @@ static rt_dev_error rt_nat_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, i
 
 #define RT_NAT_ROW(result, name, params, ...) .name = rt_nat_##name,
 static const rt_driver rt_nat_driver = {RT_DRIVER_CALLS(RT_NAT_ROW).kernel_of = rt_nat_kernel_of,
-                                        .stop = rt_nat_stop};
+                                        .stop = rt_nat_stop, .busy = rt_nat_event_busy};
 #undef RT_NAT_ROW

@@ -19,6 +19,7 @@ typedef struct {
     const char *entry, *times, *dump, *profile_json;
     int runs;
     bool warm_up, binary, text, quiet, print_params, list_devices, server, help, force;
+    bool profile_table; /* of -P, and not of --profile-json */
     int n_settings;
     rt_setting *settings;
     char *build_options;
@@ -173,7 +174,10 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
     case 'e': o->entry = optarg; break;
     case 'D': o->cfg.debug = true; break;
     case 'L': o->cfg.log = true; break;
-    case 'P': rt_set_profile(o, optarg); break;
+    case 'P':
+        o->profile_table = true;
+        rt_set_profile(o, optarg);
+        break;
     case 'd': o->cfg.device = optarg; break;
     case 'p': o->cfg.platform = optarg; break;
     case 'h': o->help = true; break;
@@ -399,7 +403,8 @@ static bool rt_write_profile(rt_job *j)
 {
     if (!j->ctx->config.profile)
         return true;
-    rt_profile_table(j->ctx, stderr);
+    if (j->o->profile_table)
+        rt_profile_table(j->ctx, stderr);
     if (!j->o->profile_json)
         return true;
     FILE *f = fopen(j->o->profile_json, "w");

@@ -1,4 +1,5 @@
 """Cases: generated programs on wrong data, failures in kernels, refused versions, options and files."""
+import json
 import os
 import pty
 import re
@@ -512,6 +513,19 @@ def builds_at_launches_have_their_time(box):
         times.append(sum(late))
     if times[1] > times[0] / 2 or times[0] < 10:
         raise Failed(f"{times[0]} ms at the first run, {times[1]} at the second: {said}")
+
+
+@case(True)
+def threads_are_profiled(box):
+    """In the table, and each in the JSON; not where the device's threads are not the program's."""
+    data = f"[{', '.join(['[1f32, 2]'] * 500)}] [[1], [2]]"
+    native = {"MINIFUT_DRIVER": "native"}
+    box.run([box.binary("matmul"), "-n", "-P", "--threads", "3"], 0,
+            r"GFLOP/s  threads busy\n(.*\d+%\n)*\w+ +matmul.sf:\d+:\d+ .* \d+% +\d+-\d+%\n", stdin=data, env=native)
+    box.run([box.binary("matmul"), "-n", "--profile-json", "p.json", "--threads", "3"], 0, stdin=data, leaves=("p.json",), env=native)
+    events = [e for e in json.loads((box.path / "p.json").read_text())["events"] if "matmul.sf" in e["provenance"]]
+    if not events or any(len(e["busy"]) != 3 or not 0 < max(e["busy"]) <= e["duration"] for e in events):
+        raise Failed(events)
 
 
 # --- functions of vectors ---------------------------------------------------------------------------------

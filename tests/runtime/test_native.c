@@ -329,12 +329,15 @@ static void test_events(void)
     rt_dev_buffer *b = zeros(d, 8);
     rt_dev_kernel *k = kernel_of(d, k_slow);
     rt_dev_event *e[2];
-    int64_t begin[2], x;
+    int64_t begin[2], busy[2] = {0, 0}, x;
     rt_dev_arg_buffer(d, k, 0, b);
     bool ok = launch(d, k, 8, 1, &e[0]) && rt_dev_read(d, b, 0, 8, &x, &e[1]).status == RT_DEV_OK;
+    ok = ok && rt_dev_event_busy(d, e[0], busy) == 2;
     int64_t first = rt_dev_event_span(d, e[0], &begin[0]);
     int64_t second = rt_dev_event_span(d, e[1], &begin[1]);
     check(ok && first >= 2000000 && second >= 0 && begin[1] >= begin[0] + first, "events");
+    check(busy[0] > 0 && busy[0] <= first && busy[1] <= first && busy[0] + busy[1] >= 8000000,
+          "what threads worked: eight groups of a millisecond");
     rt_dev_kernel_free(d, k);
     rt_dev_free(d, b);
     rt_dev_close(d);
