@@ -93,7 +93,7 @@ demo:
 # All suites; those of a group (tests/suites); programs by OpenCL on its CPU, in versions and settings; and what a person runs before a commit.
 GROUPS := test-compiler test-device test-tools test-packaging test-opencl
 test $(GROUPS) check:
-	@tools/prerequisites.sh test
+	@tools/prerequisites.sh $(if $(filter test-opencl,$@),opencl,test)
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN) unit-tests
 	@tools/venv.sh $(BUILD)/venv
 	@tests/run $(BUILD) $(patsubst test-%,%,$(filter-out test,$@))

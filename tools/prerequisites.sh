@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what a target needs and the machine lacks, with apt-get as root or through sudo; where that
 # cannot be, says what to install.
-#   usage: prerequisites.sh build|deb|test|numpy
+#   usage: prerequisites.sh build|deb|test|opencl|numpy
+# test installs no driver of OpenCL: tests that compare with one are for whoever has it; opencl does.
 # What a target can do without is wished for: one of these that is not to be had stops nothing.
 set -u
 need=${1:-build}
@@ -42,7 +43,7 @@ look() {
         want dpkg-dev has dpkg-shlibdeps
         want lowdown has lowdown
         ;;
-    test)
+    test | opencl)
         want python3 has python3
         want python3-venv python3 -c 'import ensurepip, venv'
         wish clang has clang
@@ -53,14 +54,18 @@ look() {
         wish g++ has c++
         wish groff-base has groff
         wish lowdown has lowdown
-        wish ocl-icd-opencl-dev has_loader
-        wish oclgrind has oclgrind
-        wish opencl-headers has_header CL/cl.h
         wish pkg-config has pkg-config
-        wish pocl-opencl-icd has_platform
         wish python3-dev has_python_headers
         wish vim has_syntax
         wish zsh has zsh
+        ;;
+    esac
+    case $need in
+    opencl)
+        wish ocl-icd-opencl-dev has_loader
+        wish oclgrind has oclgrind
+        wish opencl-headers has_header CL/cl.h
+        wish pocl-opencl-icd has_platform
         ;;
     numpy)
         wish python3-numpy has_numpy

@@ -132,6 +132,9 @@ def test_prerequisites(tmp):
     log = tmp / "apt"
     path = tools_without(tmp, "oclgrind", "fish")
     code, text = run("tools/prerequisites.sh", "test", PATH=path, APT_LOG=str(log))
+    check(code == 0 and not re.search("opencl|oclgrind", log.read_text() + text), f"tests ask for no driver: {text}")
+    log.unlink()
+    code, text = run("tools/prerequisites.sh", "opencl", PATH=path, APT_LOG=str(log))
     check(code == 0, f"what is wished for stops nothing: {text}")
     asked = log.read_text()
     check("fish" in asked and "oclgrind" not in asked, f"what apt-get knows is installed: {asked}")
