@@ -164,7 +164,8 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
          .commands = ANY & ~CHECK, .values = modes},
         {"--portable", "NAME runs on other processors of this kind, too", .flag = &o->portable,
          .commands = COMPILE},
-        {"--strict-math", "on CPUs, no functions of vectors, which may differ in their last bits",
+        {"--strict-math",
+         "on CPUs, no functions of vectors and no fused products, whose last bits may differ",
          .flag = &o->strict_math, .commands = COMPILE},
         {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server,
          .commands = COMPILE},
@@ -303,7 +304,7 @@ static const char *default_output(Ctx *cx, const char *file)
 }
 
 static const OutputKind c_text = {.heads = {"/* " EMIT_HEAD}},
-                        manifest = {.heads = {EMIT_MANIFEST_HEAD}},
+                        manifest = {.heads = {EMIT_MANIFEST_HEAD, EMIT_MANIFEST_HEAD_0_9}},
                         binary_file = {.ours = binary_is_ours};
 
 /* The text that --emit asks for. */

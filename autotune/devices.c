@@ -22,7 +22,8 @@ static void print_device(const rt_dev_info *d, bool taken)
     printf("    f64             %s\n", d->has_f64 ? "yes" : "no");
 }
 
-static void print_devices(void)
+/* False: there are none. */
+static bool print_devices(void)
 {
     int n, best = 0;
     rt_dev_info *all = rt_dev_find(true, true, &n);
@@ -32,6 +33,7 @@ static void print_devices(void)
     for (int i = 0; i < n; i++)
         print_device(&all[i], i == best);
     free(all);
+    return n > 0;
 }
 
 static int take_word(void *env, const char *word)
@@ -56,7 +58,10 @@ int devices_main(int argc, char **argv)
     int code = args_read(&args, argc, argv);
     if (code >= 0)
         return code;
-    print_devices();
+    if (!print_devices()) {
+        fprintf(stderr, "minifut devices: there are none of those that MINIFUT_DRIVER asks for\n");
+        return EXIT_USER;
+    }
     printf("\n* is the device that a program takes without -d.\n");
     return 0;
 }

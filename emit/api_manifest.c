@@ -178,7 +178,7 @@ void api_manifest(Out *o, const Api *api)
 {
     out_puts(o, "{\n");
     o->indent++;
-    pair(o, "backend", "opencl");
+    pair(o, "backend", "multicore"); /* what it is to be linked with: no OpenCL */
     out_puts(o, ",\n\"version\": \"0.25.33\",\n\"entry_points\": {\n");
     o->indent++;
     for (int i = 0; i < api->b->entries.n; i++) {

@@ -14,7 +14,8 @@ size_t emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name);
 typedef struct {
     Out c, h, json;
 } Library;
-#define EMIT_MANIFEST_HEAD "{\n    \"backend\": \"opencl\""
+#define EMIT_MANIFEST_HEAD     "{\n    \"backend\": \"multicore\""
+#define EMIT_MANIFEST_HEAD_0_9 "{\n    \"backend\": \"opencl\"" /* of version 0.9.0 */
 void emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out);
 /* The kernels only, for reading. As text for one target, or for each (NULL); as kernel IR as they
  * are on a target, or as they were made (NULL). */

@@ -341,6 +341,9 @@ void kg_loop(KGen *kg, const Stm *s);
 
 /* --- lanes.c ------------------------------------------------------------------------------- */
 
+/* n scalars: op(a, x). */
+const KExp **kg_apply(KGen *kg, const Lambda *op, int n, const KExp *const *a,
+                      const KExp *const *x);
 /* n scalars: acc := op(a, x). */
 void kg_combine(KGen *kg, const Lambda *op, int n, KVar *const *acc, const KExp *const *a,
                 const KExp *const *x);

@@ -48,7 +48,8 @@ static const char *compiled_runtime(Arena *a)
 /* --- The calls of the C compiler -------------------------------------------------------------- */
 
 /* Kernels are optimised for this machine, host code little: -O2 would take twice as long. What the
- * language says of floats holds for both: no sum takes a product in without being rounded. */
+ * language says of floats holds for both: no sum takes a product in without being rounded, but
+ * where kernels ask for it (mf_mad_f32). */
 #define EXACT "-ffp-contract=off"
 #if defined(__x86_64__) || defined(__i386__)
 #define NATIVE "-march=native"

@@ -150,7 +150,12 @@ Chunk segments_each(KGen *kg, const Segments *sg, const KExp *first, const KExp 
 
 const KExp *segments_number(KGen *kg, const Chunk *n)
 {
-    return n->only ? kg_int(kg, 0) : kb_let(kg->kb, "seg", kg_quot(kg, n->unit, n->chunks));
+    if (n->only)
+        return kg_int(kg, 0);
+    /* A division takes as long as a short segment, and most have one chunk. */
+    const KExp *single = kg_and(kg, kg_id(kg, KID_VECTORS), kg_eq(kg, n->chunks, kg_int(kg, 1)));
+    const KExp *seg = kx_select(kg->cx->perm, single, n->unit, kg_quot(kg, n->unit, n->chunks));
+    return kb_let(kg->kb, "seg", seg);
 }
 
 void segments_locate(KGen *kg, Chunk *n)

@@ -138,17 +138,7 @@ void sums_before(KGen *kg, const Sums *r)
 
 const KExp **sums_combined(KGen *kg, const Sums *r, const KExp *const *acc, const KExp *const *x)
 {
-    const Lambda *op = r->op;
-    int n = r->nes->n;
-    for (int j = 0; j < n; j++) {
-        kg_let(kg, op->params.at[j], acc[j]);
-        kg_let(kg, op->params.at[n + j], x[j]);
-    }
-    kg_stms(kg, op->body);
-    const KExp **res = NEWN(kg->cx->perm, const KExp *, n);
-    for (int j = 0; j < n; j++)
-        res[j] = kg_atom(kg, op->body->res.at[j]);
-    return res;
+    return kg_apply(kg, r->op, r->nes->n, acc, x);
 }
 
 void sums_apply(KGen *kg, const Sums *r, KBuf **acc, const KExp *at, const KExp *const *x)

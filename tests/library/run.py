@@ -97,7 +97,7 @@ def check_names():
         m, functions = check_manifest(name)
         for f in want["all"] + w["functions"]:
             check(f in functions, f"{name}: {f} is missing")
-        check(m["backend"] == "opencl" and "version" in m, f"{name}: manifest")
+        check(m["backend"] == "multicore" and "version" in m, f"{name}: manifest")
         for entry, e in w["entries"].items():
             got = m["entry_points"].get(entry, {})
             check([i["type"] for i in got.get("inputs", [])] == e["inputs"], f"{name}.{entry}: inputs {got.get('inputs')}")
