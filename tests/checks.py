@@ -59,12 +59,22 @@ def need_opencl(n=1):
     return has_opencl()
 
 
+def has_header(name):
+    r = subprocess.run([os.environ.get("CC", "cc"), "-E", "-"], input=f"#include <{name}>\n", capture_output=True, text=True)
+    return r.returncode == 0
+
+
 def need_header(name, package, n=1):
     """Has the C compiler a header? Else the n tests that need it are skipped."""
-    r = subprocess.run([os.environ.get("CC", "cc"), "-E", "-"], input=f"#include <{name}>\n", capture_output=True, text=True)
-    if r.returncode:
+    there = has_header(name)
+    if not there:
         skip(f"{name} ({package})", n)
-    return r.returncode == 0
+    return there
+
+
+def lacks_opencl():
+    """What a program that calls OpenCL itself needs and is not there, or None."""
+    return "CL/cl.h (opencl-headers)" if not has_header("CL/cl.h") else OPENCL if not has_opencl() else None
 
 
 def need_modules(*names, n=1):
