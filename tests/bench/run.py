@@ -1,6 +1,7 @@
 """The runners of bench/: what they compute, and two commits measured side by side on small sizes.
 usage: run.py MINIFUT"""
 import json
+import os
 import re
 import subprocess
 import sys
@@ -189,6 +190,14 @@ def test_library_calls(minifut):
     check(numbers and all(float(n) > 0 for n in numbers.groups()), out)
 
 
+def test_native_launches(place):
+    """It compiles behind the runtime's text: how long it takes is for whoever asks."""
+    source = place / "launches.c"
+    source.write_bytes(shell("sh", ROOT / "runtime/bundle.sh") + (ROOT / "bench/native_launches.c").read_bytes())
+    r = subprocess.run([os.environ.get("CC", "cc"), "-fsyntax-only", source], capture_output=True, text=True)
+    check(r.returncode == 0, r.stderr)
+
+
 def main():
     minifut = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as place:
@@ -204,6 +213,7 @@ def main():
         test_text_size(minifut)
         test_compile_time(minifut, place)
         test_library_calls(minifut)
+        test_native_launches(place)
     sys.exit(summary())
 
 
