@@ -51,10 +51,10 @@ typedef struct {
     const char *html;      /* --html: explain writes a page there */
     const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, text, list;
-    bool verbose;  /* -v: explain tells rules, too */
-    bool portable; /* --portable: kernels do not use what only this processor has */
-    bool force;    /* --force: writes over files that are not ours */
-    bool strict_math;
+    bool verbose;         /* -v: explain tells rules, too */
+    bool portable;        /* --portable: kernels do not use what only this processor has */
+    bool force;           /* --force: writes over files that are not ours */
+    bool strict_math;     /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
     PassOptions passes;

@@ -66,7 +66,7 @@ static void definitions(Emit *em)
     em->functions += em->o->n - begin;
 }
 
-/* What kernels call by other functions (native.h), and the host by its own. */
+/* What native.h defines as other functions, for kernels alone. */
 static const char *const renamed[] = {"mf_exp_f32", "mf_log_f32", "mf_sin_f32", "mf_sin_f64",
                                       "mf_cos_f32", "mf_cos_f64", "mf_mad_f32", "mf_mad_f64"};
 

@@ -27,7 +27,8 @@ static bool is_sum(const Lambda *op)
            op->body->res.at[0].var == op->body->stms.at[0].pat.at[0];
 }
 
-/* The product that x was just bound to; NULL: it is none. */
+/* The product that x was just bound to, of numbers that are still what they were; NULL: it is none.
+ */
 static const KExp *product(const KBuild *b, const KExp *x)
 {
     enum { RECENT = 4, LEVELS = 2 };
@@ -36,7 +37,9 @@ static const KExp *product(const KBuild *b, const KExp *x)
         for (int i = block->n - 1; i >= 0 && i >= block->n - RECENT; i--) {
             const KStm *s = block->at[i];
             if (s->kind == KST_LET && x->kind == KE_VAR && s->var == x->var)
-                return s->x[0]->kind == KE_PRIM && s->x[0]->op == OP_MUL ? s->x[0] : NULL;
+                return s->x[0]->kind == KE_PRIM && s->x[0]->op == OP_MUL && !kexp_changes(s->x[0])
+                           ? s->x[0]
+                           : NULL;
         }
     }
     return NULL;
