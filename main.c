@@ -54,7 +54,7 @@ typedef struct {
     bool verbose;         /* -v: explain tells rules, too */
     bool portable;        /* --portable: kernels do not use what only this processor has */
     bool force;           /* --force: writes over files that are not ours */
-    bool strict_math;     /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
+    bool strict_math;     /* --strict-math: see Plan and BinaryKernels */
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
     PassOptions passes;
@@ -339,7 +339,7 @@ static int write_library(Ctx *cx, const Options *o, const Plan *plan, const Outp
 static int write_program(Ctx *cx, const Options *o, const Plan *plan, const Outputs *os)
 {
     Out text = {0};
-    BinaryKernels kernels = {emit_c(cx, &text, plan, o->file), o->portable};
+    BinaryKernels kernels = {emit_c(cx, &text, plan, o->file), o->portable, o->strict_math};
     int code = output_write(os, &os->of[0], &text);
     out_free(&text);
     return code ? code : binary_build(cx->perm, os->of[1].path, &kernels);

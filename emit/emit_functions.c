@@ -67,8 +67,8 @@ static void definitions(Emit *em)
 }
 
 /* What native.h defines as other functions, for kernels alone. */
-static const char *const renamed[] = {"mf_exp_f32", "mf_log_f32", "mf_sin_f32", "mf_sin_f64",
-                                      "mf_cos_f32", "mf_cos_f64", "mf_mad_f32", "mf_mad_f64"};
+static const char *const renamed[] = {"mf_exp_f32", "mf_log_f32", "mf_sin_f32",
+                                      "mf_sin_f64", "mf_cos_f32", "mf_cos_f64"};
 
 void emit_functions(Emit *em)
 {

@@ -175,6 +175,11 @@ void kb_if(KBuild *b, const KExp *cond)
     open_stm(b, (KStm){.kind = KST_IF, .x = {cond}});
 }
 
+void kb_if_likely(KBuild *b, const KExp *cond)
+{
+    open_stm(b, (KStm){.kind = KST_IF, .x = {cond}, .likely = true});
+}
+
 void kb_else(KBuild *b)
 {
     kb_end(b);

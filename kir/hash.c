@@ -99,8 +99,8 @@ static void put_block(KKeyWords *k, const KBlock *b);
 
 static uint64_t stm_flags(const KStm *s)
 {
-    return (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->lead << 2 | s->doubling << 1 |
-           s->post;
+    return (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->likely << 3 | s->lead << 2 |
+           s->doubling << 1 | s->post;
 }
 
 /* Once; what it does, not its name. */

@@ -83,6 +83,7 @@ struct KStm {
     bool doubling;      /* FOR */
     int unroll;         /* FOR: 0 as it is, -1 whole, else that many times */
     bool post;          /* WHILE */
+    bool likely;        /* IF: seldom false, so that a branch is guessed right */
     unsigned fence;     /* BARRIER: set of 1u << KSpace */
     bool lead;          /* BARRIER: of the lead alone; in an IF that only in_lead enters */
     const KStm *target; /* LEAVE: a WORK */
@@ -191,6 +192,7 @@ void kb_for_var(KBuild *b, KVar *v, const KExp *from, const KExp *to, const KExp
 const KExp *kb_for_times(KBuild *b, const char *base, const KExp *from, const KExp *to, int factor);
 KStm *kb_while(KBuild *b, const KExp *cond);
 void kb_if(KBuild *b, const KExp *cond);
+void kb_if_likely(KBuild *b, const KExp *cond);
 void kb_else(KBuild *b); /* ends the IF's first branch, and begins its second */
 void kb_open_block(KBuild *b);
 KStm *kb_work(KBuild *b);

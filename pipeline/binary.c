@@ -47,22 +47,31 @@ static const char *compiled_runtime(Arena *a)
 
 /* --- The calls of the C compiler -------------------------------------------------------------- */
 
-/* Kernels are optimised for this machine, host code little: -O2 would take twice as long. What the
- * language says of floats holds for both: no sum takes a product in without being rounded, but
- * where kernels ask for it (mf_mad_f32). */
+/* Kernels are optimised for this machine, host code little: -O2 would take twice as long. Host code
+ * rounds floats as the language says; kernels may add a product that was not rounded, as those of
+ * GPUs do, unless asked not to (BinaryKernels). */
 #define EXACT "-ffp-contract=off"
-#if defined(__x86_64__) || defined(__i386__)
-#define NATIVE "-march=native"
-#elif defined(__aarch64__)
+#define FUSED "-ffp-contract=fast"
+#if defined(__aarch64__)
 #define NATIVE "-mcpu=native"
+#elif defined(__x86_64__) || defined(__i386__)
+#define NATIVE "-march=native"
 #else
-#define NATIVE EXACT
+#define NATIVE NULL
 #endif
 static const char *const host_flags[] = {"-O1", EXACT, NULL};
-static const char *const kernel_flags[] = {
-    "-O3", "-fno-math-errno", "-fno-trapping-math", "-w", EXACT, NATIVE, NULL};
-static const char *const portable_flags[] = {
-    "-O3", "-fno-math-errno", "-fno-trapping-math", "-w", EXACT, NULL};
+
+/* The flags of kernels. */
+static const char *const *kernel_flags(Arena *a, const BinaryKernels *k)
+{
+    static const char *const all[] = {"-O3", "-fno-math-errno", "-fno-trapping-math", "-w"};
+    enum { ALL = sizeof all / sizeof *all };
+    const char **flags = NEWN(a, const char *, ALL + 3);
+    memcpy(flags, all, sizeof all);
+    flags[ALL] = k->strict_math ? EXACT : FUSED;
+    flags[ALL + 1] = k->portable ? NULL : NATIVE;
+    return flags;
+}
 
 enum { MOST_PARTS = 16, PART_BYTES = 16000, MORE_ARGS = 12 };
 
@@ -164,12 +173,13 @@ static int link_parts(const Build *b, const char *runtime)
     return cc_run_all(&(CcCall){host_flags, args}, 1, b->folder, false);
 }
 
-static int compile_parts(const Build *b, bool portable)
+static int compile_parts(const Build *b, const BinaryKernels *k)
 {
     const char *runtime = compiled_runtime(b->arena);
+    const char *const *flags = kernel_flags(b->arena, k);
     CcCall calls[MOST_PARTS + 1];
     for (int i = 0; i <= b->parts; i++)
-        calls[i] = part_call(b, i, portable ? portable_flags : kernel_flags, runtime);
+        calls[i] = part_call(b, i, flags, runtime);
     int status = cc_run_all(calls, b->parts + 1, b->folder, false);
     return status ? status : link_parts(b, runtime);
 }
@@ -198,7 +208,7 @@ static int compile(Arena *a, const char *binary, const char *c_file, const Binar
         return EXIT_USER;
     }
     b.folder = folder.path;
-    int status = b.parts > 0 ? compile_parts(&b, k->portable) : compile_whole(&b);
+    int status = b.parts > 0 ? compile_parts(&b, k) : compile_whole(&b);
     tell_failure(status, c_file);
     tempdir_close(&folder);
     return status ? EXIT_USER : 0;

@@ -186,9 +186,24 @@ bool segscan_scatter(PlanBuild *pb, const Stm *s, const ScanReader *reader);
 /* ... by three launches, chunk by chunk, where work-items work by themselves (segscan.c). */
 void segscan_scatter_chunks(PlanBuild *pb, const Stm *s, const ScanReader *reader);
 /* What the reader does with the present element of the scan, whose body is done and whose scanned
- * values are `sum`; last: is it the scan's last one? (segscatter.c) */
+ * values are `sum`; last: is it the scan's last one? NULL: what is wanted of that is stored
+ * otherwise. (segscatter.c) */
 void seg_read_scanned(KGen *kg, const Stm *scan, const ScanReader *r, const KExp *last,
                       const Accs *sum);
+/* Is the last element wanted of nothing but the scanned values, which are known behind a loop... */
+bool seg_lasts_are_sums(const ScanReader *r, const Stm *scan);
+/* ... and stored there, at position `at`? */
+void seg_store_last(KGen *kg, const Stm *scan, const ScanReader *r, const KExp *at,
+                    const Accs *sum);
+/* Do they make a filter: the scan counts flags, by which the scatter places elements one behind the
+ * other, in arrays with room for all? */
+bool seg_keeps(const Stm *scan, const ScanReader *r);
+/* seg_read_scanned of a filter, where elements are done in order: each is stored behind the
+ * `before` ones that were kept, and the next one that is kept overwrites it. `end`: those that are
+ * kept up to the last element that is done here; behind them others store theirs. So nothing waits
+ * for a guess whether an element is kept. */
+void seg_keep(KGen *kg, const Stm *scan, const ScanReader *r, const KExp *last, const KExp *before,
+              const KExp *end, const Accs *sum);
 
 /* The construct, with operators on scalars, by chunks of its segments. */
 KernelMaker segred_chunks;    /* segred.c */

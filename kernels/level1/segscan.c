@@ -18,17 +18,19 @@ static void store_scanned(KGen *kg, const Stm *s, const KLoc *outs, const Accs *
         loc_store(kg, &outs[j], ix, depth, kg_of(kg, ac->acc[j]));
 }
 
-/* acc := the sum of what lies before chunk `c` of its segment: nothing for the first one. The sums
- * of the chunks up to each one are in blocks that the launch gives. */
-static void load_carry(KGen *kg, const Accs *ac, const Chunk *n)
+/* acc := the sum of what lies before chunk `c` of its segment: nothing for the first one. Gives the
+ * buffers, blocks of the launch, of the sums up to the end of each chunk. */
+static KBuf *const *load_carry(KGen *kg, const Accs *ac, const Chunk *n)
 {
+    KBuf **sums = NEWN(kg->cx->perm, KBuf *, ac->n);
     kb_if(kg->kb, kg_lt(kg, kg_int(kg, 0), n->c));
     const KExp *before = kg_sub(kg, n->unit, kg_int(kg, 1));
     for (int j = 0; j < ac->n; j++) {
-        KBuf *sums = kg_param_out(kg, "sums", ac->types[j]);
-        kb_set(kg->kb, ac->acc[j], kb_load(kg->kb, "sum", sums, before));
+        sums[j] = kg_param_out(kg, "sums", ac->types[j]);
+        kb_set(kg->kb, ac->acc[j], kb_load(kg->kb, "sum", sums[j], before));
     }
     kb_end(kg->kb);
+    return sums;
 }
 
 /* --- By one thread a chunk ----------------------------------------------------------------- */
@@ -40,6 +42,7 @@ typedef struct {
     const ScanReader *reader; /* NULL: none */
     const Accs *ac;
     const Chunk *n;
+    KBuf *const *sums; /* up to the end of each chunk; of a reader's */
 } Scanned;
 
 /* The body of element i of the chunk. */
@@ -114,7 +117,7 @@ static const KExp *scan_blocks(KGen *kg, const Scanned *sc)
 {
     KBuild *b = kg->kb;
     const KExp *zero = kg_int(kg, 0), *len = sc->n->len, *block = kg_int(kg, BLOCK);
-    if (sc->reader || !is_slow(sc->s->exp))
+    if (!is_slow(sc->s->exp))
         return zero;
     const KExp *least = kg_int(kg, LEAST_BLOCKS * BLOCK);
     const KExp *many = kg_and(kg, kg_id(kg, KID_VECTORS), kg_le(kg, least, len));
@@ -126,24 +129,47 @@ static const KExp *scan_blocks(KGen *kg, const Scanned *sc)
     return kx_select(kg->cx->perm, many, full, zero);
 }
 
+/* The chunk's elements, scanned, for a scatter. The launch gives the sums up to each chunk's end.
+ */
+static void scan_for_reader(KGen *kg, const Scanned *sc)
+{
+    const Chunk *n = sc->n;
+    KBuild *b = kg->kb;
+    const KExp *one = kg_int(kg, 1), *zero = kg_int(kg, 0);
+    const KExp *end = kg_add(kg, n->beg, n->len);
+    bool keeps = seg_keeps(sc->s, sc->reader), behind = seg_lasts_are_sums(sc->reader, sc->s);
+    const KExp *kept = NULL;
+    if (keeps)
+        kept = kb_load(b, "kept", sc->sums[0], n->unit);
+    const KExp *i = kb_for(b, "i", zero, n->len, one);
+    HeapMark turn = heap_mark(kg);
+    const KExp *before = keeps ? kb_let(b, "before", kg_of(kg, sc->ac->acc[0])) : NULL;
+    const KExp *left = kg_sub(kg, kg_sub(kg, n->width, n->beg), i);
+    const KExp *last = behind ? NULL : kg_eq(kg, left, one);
+    scanned_element(kg, sc, i);
+    add_element(kg, sc->s->exp, sc->ac);
+    if (keeps)
+        seg_keep(kg, sc->s, sc->reader, last, before, kept, sc->ac);
+    else
+        seg_read_scanned(kg, sc->s, sc->reader, last, sc->ac);
+    heap_release(kg, turn);
+    kb_end(b);
+    if (!behind)
+        return;
+    kb_if(b, kg_and(kg, kg_lt(kg, zero, n->len), kg_eq(kg, end, n->width)));
+    seg_store_last(kg, sc->s, sc->reader, kg_sub(kg, end, one), sc->ac);
+    kb_end(b);
+}
+
 static void scan_elements(KGen *kg, const Scanned *sc)
 {
-    const Exp *e = sc->s->exp;
-    const Chunk *n = sc->n;
-    WorkMark m = kg_work_begin(kg);
-    const KExp *i = kb_for(kg->kb, "i", scan_blocks(kg, sc), n->len, kg_int(kg, 1));
+    const KExp *i = kb_for(kg->kb, "i", scan_blocks(kg, sc), sc->n->len, kg_int(kg, 1));
     HeapMark turn = heap_mark(kg);
     scanned_element(kg, sc, i);
-    add_element(kg, e, sc->ac);
-    if (sc->reader) {
-        const KExp *left = kg_sub(kg, kg_sub(kg, n->width, n->beg), i);
-        seg_read_scanned(kg, sc->s, sc->reader, kg_eq(kg, left, kg_int(kg, 1)), sc->ac);
-    } else {
-        store_scanned(kg, sc->s, sc->outs, sc->ac);
-    }
+    add_element(kg, sc->s->exp, sc->ac);
+    store_scanned(kg, sc->s, sc->outs, sc->ac);
     heap_release(kg, turn);
     kb_end(kg->kb);
-    kg_work_end(kg, m);
 }
 
 static Stage scan_sequential(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
@@ -160,10 +186,15 @@ static Stage scan_sequential(PlanBuild *pb, const Stm *s, const Segments *sg, co
     n.width = kg_host(kg, sg->width);
     segments_locate(kg, &n);
     accs_declare(kg, &ac, &e->seg.nes);
-    load_carry(kg, &ac, &n);
+    KBuf *const *sums = load_carry(kg, &ac, &n);
     nest_bind(kg, nest, nest->n - 1, n.seg);
-    Scanned sc = {s, reader ? NULL : seg_outs(kg, s, 0, outs), reader, &ac, &n};
-    scan_elements(kg, &sc);
+    Scanned sc = {s, reader ? NULL : seg_outs(kg, s, 0, outs), reader, &ac, &n, sums};
+    WorkMark m = kg_work_begin(kg);
+    if (reader)
+        scan_for_reader(kg, &sc);
+    else
+        scan_elements(kg, &sc);
+    kg_work_end(kg, m);
     nest_close(kg);
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }

@@ -34,6 +34,7 @@ const KPass kir_pass_table[] = {
     {"edges", kir_split_edges, KP_ALL, "elements that have all neighbours"},
     {"vector", kir_vector, KP_ALL,
      "neighbours together: positions are known, and not yet of 32 bits"},
+    {"unswitch", kir_unswitch, KP_ALONE, "inner loops that have turns: outer loops are vectors"},
     {"dead-left", kir_dead, KP_ALL, "what the passes before left"},
     {"serialise", kir_serialise, KP_ALL,
      "narrow loops for the first sub-group alone, with barriers that the next pass may take"},

@@ -83,6 +83,7 @@ KPassFn kir_split_scatters;
 KPassFn kir_split_edges;
 KPassFn kir_fold_conditions;
 KPassFn kir_select;
+KPassFn kir_unswitch;
 KPassFn kir_failures;
 KPassFn kir_compose;
 KPassFn kir_vector;

@@ -96,7 +96,7 @@ static void note_number(Used *u, const KStm *s)
 /* A store at a place that is computed, or none: what scatters do. */
 static bool is_scattered(const Used *u, const KStm *s)
 {
-    if (s->kind != KST_IF || s->body[0].n != 1 || s->body[1].n > 0)
+    if (s->kind != KST_IF || s->likely || s->body[0].n != 1 || s->body[1].n > 0)
         return false;
     const KStm *st = s->body[0].at[0];
     return st->kind == KST_STORE && st->buf->space == KS_GLOBAL && st->x[1]->type.lanes == 1 &&

@@ -229,6 +229,11 @@ static void put_unroll(Out *o, const KStm *s)
         out_printf(o, " unroll %d", s->unroll);
 }
 
+static void put_likely(Out *o, const KStm *s)
+{
+    out_puts(o, s->likely ? " likely" : "");
+}
+
 static void put_label(Out *o, const KStm *s)
 {
     out_printf(o, " %s", s->label);
@@ -299,13 +304,13 @@ typedef struct {
     void (*put)(Out *o, const KStm *s);
 } Putter;
 static const Putter putters[] = {
-    {"V", put_binder},      {"V=", put_binder_if}, {"v", put_var},         {"top", put_top},
-    {"B", put_buf},         {"of", put_of},        {"@", put_element},     {"0", put_0},
-    {"1", put_1},           {"2", put_2},          {"=0", put_init},       {"at0", put_at},
-    {"by", put_step},       {"op", put_op},        {"unroll", put_unroll}, {"label", put_label},
-    {"target", put_target}, {"fence", put_fence},  {"site", put_site},     {"args", put_args},
-    {"b", put_name},        {"text", put_text},    {"{", put_block},       {"else", put_else},
-    {"fun", put_fun},
+    {"V", put_binder},    {"V=", put_binder_if},  {"v", put_var},         {"top", put_top},
+    {"B", put_buf},       {"of", put_of},         {"@", put_element},     {"0", put_0},
+    {"1", put_1},         {"2", put_2},           {"=0", put_init},       {"at0", put_at},
+    {"by", put_step},     {"op", put_op},         {"unroll", put_unroll}, {"likely", put_likely},
+    {"label", put_label}, {"target", put_target}, {"fence", put_fence},   {"site", put_site},
+    {"args", put_args},   {"b", put_name},        {"text", put_text},     {"{", put_block},
+    {"else", put_else},   {"fun", put_fun},
 };
 
 static void put_item(Out *o, const KStm *s, const char *item)

@@ -413,6 +413,11 @@ static void get_op(KReader *k, KStm *s)
     s->op = (PrimOp)op;
 }
 
+static void get_likely(KReader *k, KStm *s)
+{
+    s->likely = read_accept_word(k->r, "likely");
+}
+
 static void get_unroll(KReader *k, KStm *s)
 {
     if (!read_accept_word(k->r, "unroll"))
@@ -475,13 +480,13 @@ typedef struct {
     void (*get)(KReader *k, KStm *s);
 } Getter;
 static const Getter getters[] = {
-    {"V", get_binder},      {"V=", get_binder_if}, {"v", get_var},         {"top", get_top},
-    {"B", get_buf},         {"of", get_of},        {"@", get_element},     {"0", get_0},
-    {"1", get_1},           {"2", get_2},          {"=0", get_init},       {"at0", get_at},
-    {"by", get_step},       {"op", get_op},        {"unroll", get_unroll}, {"label", get_label},
-    {"target", get_target}, {"fence", get_fence},  {"site", get_site},     {"args", get_args},
-    {"b", get_name},        {"text", get_text},    {"{", get_block},       {"else", get_else},
-    {"fun", get_fun},
+    {"V", get_binder},    {"V=", get_binder_if},  {"v", get_var},         {"top", get_top},
+    {"B", get_buf},       {"of", get_of},         {"@", get_element},     {"0", get_0},
+    {"1", get_1},         {"2", get_2},           {"=0", get_init},       {"at0", get_at},
+    {"by", get_step},     {"op", get_op},         {"unroll", get_unroll}, {"likely", get_likely},
+    {"label", get_label}, {"target", get_target}, {"fence", get_fence},   {"site", get_site},
+    {"args", get_args},   {"b", get_name},        {"text", get_text},     {"{", get_block},
+    {"else", get_else},   {"fun", get_fun},
 };
 
 static void get_item(KReader *k, KStm *s, const char *item)

@@ -27,7 +27,7 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(ARRIVE, "V = @"),
     ROW(FOR, "V from 0 to 1 by unroll {"),
     ROW(WHILE, "0 {"),
-    ROW(IF, "0 { else"),
+    ROW(IF, "0 likely { else"),
     ROW(BLOCK, "{"),
     ROW(WORK, "label {"),
     ROW(LEAVE, "target"),

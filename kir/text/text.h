@@ -40,7 +40,8 @@
  *   "V" variable bound, "V=" the same and "=", may be missing; "v" variable changed; "top"
  *   "B" buffer declared; "b" buffer;"of"  whose memory;  "@" element x[0] of buf
  *   "0" "1" "2" operands;  "=0" "at0" with a word before, may be missing;  "by" the step of a FOR
- *   "op" of an ATOMIC;  "unroll";  "label";  "target";  "fence";  "site";  "args";  "text";  "fun"
+ *   "op" of an ATOMIC;  "unroll";  "likely";  "label";  "target";  "fence";  "site";  "args";
+ * "text";  "fun"
  *   "{" block;  "else" second block, may be missing */
 typedef struct {
     KStmKind kind;

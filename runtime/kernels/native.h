@@ -190,12 +190,6 @@ typedef mf_i64 mf_index;
 #define mf_exp_f32 mf_straight_exp
 #define mf_log_f32 mf_straight_log
 
-/* What one instruction does is as fast as its product alone. */
-#if (defined(__FMA__) || defined(__ARM_FEATURE_FMA)) && !defined(MF_STRICT_MATH)
-#define mf_mad_f32 __builtin_fmaf
-#define mf_mad_f64 __builtin_fma
-#endif
-
 /* What the C library has for vectors, too (libmvec of glibc, which -lm brings). They err by up to
  * four units in the last place, and what a loop's vectors leave over is computed one by one, with
  * less: equal elements may have results that differ in their last bits. MF_STRICT_MATH does without

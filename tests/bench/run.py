@@ -156,9 +156,9 @@ def test_first_result(minifut, place):
 def test_flags():
     """What is timed is compiled as users have it."""
     text = (ROOT / "pipeline/binary.c").read_text()
-    exact = re.search(r'#define EXACT "(.*)"', text)[1]
-    flags = re.search(r"portable_flags\[\] = \{(.*?), NULL\}", text, re.S)[1].replace("EXACT", f'"{exact}"')
-    check(set(re.findall(r'"(.*?)"', flags)) - {"-w"} == set(programs.KERNELS), f"{flags} and {programs.KERNELS}")
+    flags = re.findall(r'"(.*?)"', re.search(r"static const char \*const all\[\] = \{(.*?)\}", text, re.S)[1])
+    fused = re.search(r'#define FUSED "(.*)"', text)[1]
+    check({*flags, fused} - {"-w"} == set(programs.KERNELS), f"{flags} and {programs.KERNELS}")
 
 
 def test_text_size(minifut):
