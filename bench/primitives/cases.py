@@ -157,6 +157,19 @@ def in_order(n):
     return [np.sort(made(0, (n,), np.uint32, lambda x: x))]
 
 
+def drawn(n):
+    xs, turns = made(0, (n,), np.uint32, lambda x: x), np.zeros(n, np.int32)
+    at = np.flatnonzero(xs & 15)
+    for _ in range(64):
+        x = xs[at]
+        for left, by in ((True, 13), (False, 17), (True, 5)):
+            x = x ^ (x << np.uint32(by) if left else x >> np.uint32(by))
+        xs[at] = x
+        turns[at] += 1
+        at = at[(x & 15) != 0]
+    return [turns]
+
+
 def softened(n):
     return [np.log(1 + np.exp(real(0, n)))]
 
@@ -273,6 +286,7 @@ CASES = [
     *of_array("map", "map", "main", "input", incremented, (1 << 26,)),
     *of_array("exp and log", "map", "softened", "input", softened, (1 << 26,)),
     *of_array("exp, sin and cos", "map", "waves", "input", waves, (1 << 26,)),
+    *of_array("turns", "turns", "main", "input", drawn, (1 << 24,)),
     *of_array("sum", "sum", "main", "input", total, (1 << 28,), (1 << 24,), (1 << 20,), asked=400),
     *of_array("largest", "numbers", "largest", "input", largest, (1 << 26,)),
     *of_array("mean and variance", "numbers", "moments", "input", moments, (1 << 26,)),

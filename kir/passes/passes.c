@@ -5,6 +5,7 @@
 #include "kir/facts/verify.h"
 #include "kir/hash.h"
 #include "kir/text/text.h"
+#include "kir/vectors/vectors.h"
 #include "kir/walk.h"
 
 #include <stdio.h>
@@ -34,6 +35,7 @@ const KPass kir_pass_table[] = {
     {"edges", kir_split_edges, KP_ALL, "elements that have all neighbours"},
     {"vector", kir_vector, KP_ALL,
      "neighbours together: positions are known, and not yet of 32 bits"},
+    {"lanes", kir_lanes, KP_ALONE, "loops that turn as often as each element wants: side by side"},
     {"unswitch", kir_unswitch, KP_ALONE, "inner loops that have turns: outer loops are vectors"},
     {"dead-left", kir_dead, KP_ALL, "what the passes before left"},
     {"serialise", kir_serialise, KP_ALL,

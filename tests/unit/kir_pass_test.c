@@ -285,7 +285,7 @@ int main(int argc, char **argv)
             random_narrow(a, seed);
         arena_free(a);
     }
-    CHECK(only || (narrow_runs > runs / 4 && merged > n / 2 && unchanged > n));
+    CHECK(only || (narrow_runs > runs / 5 && merged > n / 2 && unchanged > n));
     CHECK(only || (vectors[KST_LOAD] > n / 8 && vectors[KST_STORE] > n / 8));
     return check_summary();
 }

@@ -38,7 +38,7 @@
  *
  * That is for vectors alone: a loop that carries values from turn to turn keeps its comparisons.
  * The order of turns stays. What both are worth: bench/results/decisions.md. */
-#include "kir/passes/passes.h"
+#include "kir/vectors/vectors.h"
 #include "kir/walk.h"
 
 /* --- Scatters --------------------------------------------------------------------------------- */

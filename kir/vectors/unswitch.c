@@ -18,7 +18,7 @@
  * loop computes: one that reads memory is as fast as that is.
  *
  * Before: a kernel on a target. After: well-formed. */
-#include "kir/passes/passes.h"
+#include "kir/vectors/vectors.h"
 #include "kir/walk.h"
 
 enum { MOST_COPIED = 64 }; /* statements */

@@ -14,7 +14,7 @@
  * the other way: a branch that few lanes take costs less than a longer chain of selections (on an
  * H100 the nearest neighbours of bench/NN took 1.27 times as long with them). Functions are the
  * same everywhere, and have them. */
-#include "kir/passes/passes.h"
+#include "kir/vectors/vectors.h"
 #include "kir/walk.h"
 
 typedef struct {
