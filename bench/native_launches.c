@@ -41,9 +41,9 @@ static void k_add(void *const *args, const size_t groups[3], const size_t size[3
 }
 
 enum { K_EMPTY, K_SKEWED, K_ADD, N_KERNELS };
-static const rt_kernel_def kernels[] = {{.name = "empty", .function = k_empty, .prov = ""},
-                                        {.name = "skewed", .function = k_skewed, .prov = ""},
-                                        {.name = "add", .function = k_add, .prov = ""}};
+static const rt_kernel_def kernels[] = {{.name = "empty", .function = {k_empty}, .prov = ""},
+                                        {.name = "skewed", .function = {k_skewed}, .prov = ""},
+                                        {.name = "add", .function = {k_add}, .prov = ""}};
 static const rt_program program = {.name = "l", .n_kernels = N_KERNELS, .kernels = kernels};
 
 static void check(int rc)

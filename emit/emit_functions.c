@@ -9,7 +9,7 @@
  *     #endif
  *     ...
  *     #else
- *     rt_dev_function kernel_segmap_main_0, ...;
+ *     rt_dev_function RT_DECLARED(kernel_segmap_main_0), ...;
  *     #endif
  *
  * Kernels that do the same are one function. */
@@ -46,7 +46,9 @@ static void declarations(Emit *em)
     Texts names = {0};
     for (int i = 0; i < ks->n; i++)
         if (em->alike[i] == ks->at[i])
-            vec_push(em->cx->scratch, &names, kernel_function_name(em, ks->at[i]));
+            vec_push(em->cx->scratch, &names,
+                     arena_printf(em->cx->scratch, "RT_DECLARED(%s)",
+                                  kernel_function_name(em, ks->at[i])));
     out_puts(em->o, "__attribute__((visibility(\"hidden\"))) rt_dev_function\n    ");
     emit_wrapped(em->o, &names, 4, 4);
     out_puts(em->o, ";\n");

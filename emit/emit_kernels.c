@@ -94,12 +94,14 @@ static void emit_types(Out *o, const Kernel *k)
         }
 }
 
-/* {"segmap_main_0", NULL, kernel_segmap_main_0, "p.sf:1:2", NULL, true, true,
+/* {"segmap_main_0", NULL, RT_FUNCTION(kernel_segmap_main_0), "p.sf:1:2", NULL, true, true,
  *  false, narrow_segmap_main_0, ~UINT64_C(0x4), true, UINT64_C(0x3), 0, 1u << RT_I64}, */
 static void emit_row(Emit *em, const Kernel *k)
 {
     Out *o = em->o;
-    out_printf(o, "    {\"%s\", NULL, %s, %s, NULL, %s, %s, %s,\n     %s, ~UINT64_C(0x%llx), %s, ",
+    out_printf(o,
+               "    {\"%s\", NULL, RT_FUNCTION(%s), %s, NULL, %s, %s, %s,\n     %s, "
+               "~UINT64_C(0x%llx), %s, ",
                k->name, kernel_function_name(em, k), c_string(em->cx, diag_place_str(k->loc)),
                k->failure ? "true" : "false", k->may_fail ? "true" : "false",
                k->fixed_group ? "true" : "false", narrow_name(em->cx, k),

@@ -61,15 +61,27 @@ static const char *compiled_runtime(Arena *a)
 #endif
 static const char *const host_flags[] = {"-O1", EXACT, NULL};
 
-/* The flags of kernels. */
-static const char *const *kernel_flags(Arena *a, const BinaryKernels *k)
+/* Kernels for other processors, too, are there twice: as any of this kind has them, and for those
+ * with AVX2 and FMA (rt_kernel_def). Those of ARM all have the same vectors. */
+#if defined(__x86_64__)
+enum { TEXTS = 2 };
+#else
+enum { TEXTS = 1 };
+#endif
+static const char *const wide[] = {"-mavx2", "-mfma", "-mbmi2", "-DRT_WIDE"};
+
+/* The flags of kernels, of their first or second text. */
+static const char *const *kernel_flags(Arena *a, const BinaryKernels *k, bool second)
 {
     static const char *const all[] = {"-O3", "-fno-math-errno", "-fno-trapping-math", "-w"};
-    enum { ALL = sizeof all / sizeof *all };
-    const char **flags = NEWN(a, const char *, ALL + 3);
+    enum { ALL = sizeof all / sizeof *all, WIDE = sizeof wide / sizeof *wide };
+    const char **flags = NEWN(a, const char *, ALL + WIDE + 2);
     memcpy(flags, all, sizeof all);
     flags[ALL] = k->strict_math ? EXACT : FUSED;
-    flags[ALL + 1] = k->portable ? NULL : NATIVE;
+    if (second)
+        memcpy(flags + ALL + 1, wide, sizeof wide);
+    else
+        flags[ALL + 1] = k->portable ? NULL : NATIVE;
     return flags;
 }
 
@@ -80,6 +92,7 @@ typedef struct {
     const char *source; /* as an argument, and what is made of it */
     const char *binary;
     int parts; /* of the kernels, compiled apart from the host code; 0: all is compiled at once */
+    int texts; /* of each part */
     const char *folder; /* of objects, and of what compilers keep meanwhile; NULL: no parts */
 } Build;
 
@@ -100,7 +113,8 @@ static char *own_file(Arena *a, const char *path)
     return own;
 }
 
-/* "FOLDER/3.o"; the host code's is number `parts`. */
+/* "FOLDER/3.o", behind those of the parts of one text those of the other; the last one is the host
+ * code's. */
 static const char *object(const Build *b, int i)
 {
     return own_file(b->arena, arena_printf(b->arena, "%s/%d.o", b->folder, i));
@@ -141,33 +155,41 @@ static int compile_whole(const Build *b)
     return cc_run_all(&(CcCall){host_flags, args}, 1, b->folder, false);
 }
 
+static int objects_of_kernels(const Build *b)
+{
+    return b->parts * b->texts;
+}
+
 /* The call that makes an object: of kernels, or of the host code. */
-static CcCall part_call(const Build *b, int i, const char *const *flags, const char *runtime)
+static CcCall part_call(const Build *b, int i, const BinaryKernels *k, const char *runtime)
 {
     const char **args = NEWN(b->arena, const char *, MORE_ARGS);
+    bool host = i == objects_of_kernels(b);
     int n = 0;
-    if (i == b->parts) {
+    if (host) {
         add(args, &n, "-DRT_PART_HOST");
+        if (b->texts > 1)
+            add(args, &n, "-DRT_WIDE");
         add_runtime(runtime, args, &n);
     } else {
         add(args, &n, "-DRT_PART_KERNELS");
         add(args, &n, arena_printf(b->arena, "-DRT_PARTS=%d", b->parts));
-        add(args, &n, arena_printf(b->arena, "-DRT_PART=%d", i));
+        add(args, &n, arena_printf(b->arena, "-DRT_PART=%d", i % b->parts));
     }
     add(args, &n, "-c");
     add(args, &n, "-o");
     add(args, &n, object(b, i));
     add(args, &n, b->source);
-    return (CcCall){i == b->parts ? host_flags : flags, args};
+    return (CcCall){host ? host_flags : kernel_flags(b->arena, k, i >= b->parts), args};
 }
 
 static int link_parts(const Build *b, const char *runtime)
 {
-    const char *args[MOST_PARTS + MORE_ARGS];
+    const char *args[TEXTS * MOST_PARTS + MORE_ARGS];
     int n = 0;
     add(args, &n, "-o");
     add(args, &n, b->binary);
-    for (int i = b->parts; i >= 0; i--)
+    for (int i = objects_of_kernels(b); i >= 0; i--)
         add(args, &n, object(b, i));
     add_libraries(runtime, args, &n);
     return cc_run_all(&(CcCall){host_flags, args}, 1, b->folder, false);
@@ -176,11 +198,11 @@ static int link_parts(const Build *b, const char *runtime)
 static int compile_parts(const Build *b, const BinaryKernels *k)
 {
     const char *runtime = compiled_runtime(b->arena);
-    const char *const *flags = kernel_flags(b->arena, k);
-    CcCall calls[MOST_PARTS + 1];
-    for (int i = 0; i <= b->parts; i++)
-        calls[i] = part_call(b, i, flags, runtime);
-    int status = cc_run_all(calls, b->parts + 1, b->folder, false);
+    CcCall calls[TEXTS * MOST_PARTS + 1];
+    int n = objects_of_kernels(b);
+    for (int i = 0; i <= n; i++)
+        calls[i] = part_call(b, i, k, runtime);
+    int status = cc_run_all(calls, n + 1, b->folder, false);
     return status ? status : link_parts(b, runtime);
 }
 
@@ -201,7 +223,11 @@ static void tell_failure(int status, const char *c_file)
 static int compile(Arena *a, const char *binary, const char *c_file, const BinaryKernels *k)
 {
     TempDir folder = {0};
-    Build b = {a, own_file(a, c_file), own_file(a, binary), parts_of(k->bytes), NULL};
+    Build b = {.arena = a,
+               .source = own_file(a, c_file),
+               .binary = own_file(a, binary),
+               .parts = parts_of(k->bytes),
+               .texts = k->portable ? TEXTS : 1};
     if (b.parts > 0 && !tempdir_open(&folder, NULL)) {
         fprintf(stderr, "minifut: cannot make a folder %s: %s\n", folder.path, strerror(errno));
         free(folder.path);

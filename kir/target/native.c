@@ -8,7 +8,7 @@
  *         }
  *     }
  *
- *     RT_KERNEL void kernel_NAME(void *const *args, const size_t *groups, ...)
+ *     RT_KERNEL(kernel_NAME)(void *const *args, const size_t *groups, ...)
  *     {
  *         groups_NAME(args[0], *(const i64 *)args[1], groups, size, first, end);
  *     }
@@ -295,7 +295,7 @@ void kir_native(Out *o, const KFun *f)
         out_printf(o, "\nstatic void groups_%s(%s%s", f->name, p.formals.text, LAUNCH);
         body_text(o, f, &u);
     }
-    out_printf(o, "\nRT_KERNEL void kernel_%s(void *const *args,\n        %s", f->name, LAUNCH);
+    out_printf(o, "\nRT_KERNEL(kernel_%s)(void *const *args,\n        %s", f->name, LAUNCH);
     if (empty)
         empty_text(o);
     else

@@ -371,10 +371,22 @@ RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k)
     free(k->set);
 }
 
+/* Has the processor what the second of a kernel's functions needs? */
+static bool rt_is_wide(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2");
+#else
+    return false;
+#endif
+}
+
 /* A function needs no building. */
 static int rt_build_function(rt_ctx *ctx, rt_kernel *k)
 {
-    rt_dev_function *f = k->def->function;
+    rt_dev_function *wide = k->def->function[1],
+                    *f = wide && rt_is_wide() ? wide : k->def->function[0];
     if (rt_dev_check(ctx, rt_dev_kernel_of(ctx->dev, f, &k->kernel), k->def->name))
         return RT_ERR;
     rt_kernel_facts(ctx, k);

@@ -218,7 +218,7 @@ enum { RT_N_FILLS, RT_N_IOTAS, RT_N_TRANSPOSES, RT_N_COPIES };
 
 #define RT_N_KERNEL(kernel, f)                                                                     \
     {                                                                                              \
-        .name = kernel, .function = f, .prov = "built-in", .reads = ~(uint64_t)1                   \
+        .name = kernel, .function = {f}, .prov = "built-in", .reads = ~(uint64_t)1                 \
     }
 static const rt_kernel_def rt_n_table[] = {
     [RT_N_FILLS] = RT_N_KERNEL("mf_fill", rt_n_fill),

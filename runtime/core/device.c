@@ -8,7 +8,7 @@
 static bool rt_has_functions(const rt_program *prog)
 {
     for (int i = 0; i < prog->n_kernels; i++)
-        if (!prog->kernels[i].function)
+        if (!prog->kernels[i].function[0])
             return false;
     return true;
 }

@@ -63,6 +63,22 @@ typedef struct {
     const char *name, *value;
 } rt_define;
 
+/* A kernel that is a function, declared and in its row. RT_WIDE: there are two of it, since the
+ * program is for other processors, too (native.h). */
+#ifdef RT_WIDE
+#define RT_DECLARED(name) name, name##_wide
+#define RT_FUNCTION(name)                                                                          \
+    {                                                                                              \
+        name, name##_wide                                                                          \
+    }
+#else
+#define RT_DECLARED(name) name
+#define RT_FUNCTION(name)                                                                          \
+    {                                                                                              \
+        name, NULL                                                                                 \
+    }
+#endif
+
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
  * `source` is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in front of it. It
@@ -73,19 +89,20 @@ typedef struct {
 typedef struct {
     const char *name; /* of the kernel in it */
     const char *source;
-    rt_dev_function *function;
-    const char *prov;         /* where it comes from: "prog.sf:12:7" */
-    const rt_define *defines; /* up to one without a name; NULL: none */
-    bool failure;             /* has those two parameters */
-    bool may_fail;            /* calls mf_fail */
-    bool fixed_group;         /* has barriers: it cannot do with smaller groups than it is given */
-    rt_narrow *narrow;        /* NULL: in every launch */
-    uint64_t reads;           /* set of arguments of rt_launch, blocks that it does not write to */
-    bool sized;               /* it may be built for the numbers of its launches, see sized.c ... */
-    uint64_t steady;          /* ... for these arguments (a set), which seldom change */
-    int private_words;        /* that a work-item's arrays have on GPUs: they are to be registers */
-    unsigned types; /* set of 1u << rt_prim, those in its text: it may do without scalar.h's
-                     * functions for others */
+    rt_dev_function *function[2]; /* NULL: none. The second, or NULL: for processors with AVX2 and
+                                   * FMA, which the first one does without (RT_FUNCTION) */
+    const char *prov;             /* where it comes from: "prog.sf:12:7" */
+    const rt_define *defines;     /* up to one without a name; NULL: none */
+    bool failure;                 /* has those two parameters */
+    bool may_fail;                /* calls mf_fail */
+    bool fixed_group;  /* has barriers: it cannot do with smaller groups than it is given */
+    rt_narrow *narrow; /* NULL: in every launch */
+    uint64_t reads;    /* set of arguments of rt_launch, blocks that it does not write to */
+    bool sized;        /* it may be built for the numbers of its launches, see sized.c ... */
+    uint64_t steady;   /* ... for these arguments (a set), which seldom change */
+    int private_words; /* that a work-item's arrays have on GPUs: they are to be registers */
+    unsigned types;    /* set of 1u << rt_prim, those in its text: it may do without scalar.h's
+                        * functions for others */
 } rt_kernel_def;
 
 /* A tuning parameter. Its id is its index in rt_program.params.

@@ -6,11 +6,15 @@
 #define MF_HELPER static inline __attribute__((unused))
 
 /* A program is one file, compiled as it is or, by minifut, in parts, side by side: its host code
- * (RT_PART_HOST), and each RT_PARTS-th of its kernels, from number RT_PART on (RT_PART_KERNELS). */
-#if defined(RT_PART_HOST) || defined(RT_PART_KERNELS)
-#define RT_KERNEL __attribute__((visibility("hidden")))
+ * (RT_PART_HOST), and each RT_PARTS-th of its kernels, from number RT_PART on (RT_PART_KERNELS).
+ * Kernels for other processors, too, are compiled a second time (RT_WIDE), for those that have
+ * wide vectors. */
+#if !defined(RT_PART_KERNELS)
+#define RT_KERNEL(name) static void name
+#elif defined(RT_WIDE)
+#define RT_KERNEL(name) __attribute__((visibility("hidden"))) void name##_wide
 #else
-#define RT_KERNEL static
+#define RT_KERNEL(name) __attribute__((visibility("hidden"))) void name
 #endif
 #ifndef RT_PARTS
 #define RT_PARTS 1

@@ -1,5 +1,6 @@
 """Cases: the C that compile emits is for people, too."""
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -219,8 +220,14 @@ def kernels_are_compiled_apart(box):
         raise Failed(f"asked: {told}")
     if any("-ffp-contract=off" not in line for line in calls(box, "--strict-math p.sf")):
         raise Failed("products are rounded with --strict-math")
-    if "=native" in "".join(calls(box, "--portable p.sf")):
+    portable = calls(box, "--portable p.sf")
+    if "=native" in "".join(portable):
         raise Failed("for this machine")
+    twice = platform.machine() == "x86_64"
+    wide = [" -mavx2 " in line and "-DRT_WIDE" in line for line in kernel_calls(portable)]
+    host = ["-DRT_WIDE" in line for line in portable if "-DRT_PART_HOST" in line]
+    if sorted(wide) != ([False, True] if twice else [False]) or host != [twice]:
+        raise Failed(f"kernels for processors with wide vectors: {portable}")
     told = calls(box, "p.sf", CFLAGS="-g -O2")
     if len(told) != 1 or "RT_PART" in told[0] or "-O1 -ffp-contract=off -g -O2" not in told[0]:
         raise Failed(f"asked: {told}")

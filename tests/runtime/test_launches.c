@@ -51,7 +51,7 @@ static const rt_kernel_def kernels[] = {
     SIZED_KERNEL("sized"),
     SIZED_KERNEL("sizes"),
     {.name = "tiled", .source = "", .prov = "t.sf:1:1", .private_words = 64},
-    {.name = "function", .function = tells, .prov = "t.sf:1:1"}};
+    {.name = "function", .function = {tells}, .prov = "t.sf:1:1"}};
 static const rt_param_def params[] = {{"loop", "threshold(0, )", 1}};
 static const rt_program program = {
     .name = "t", .n_kernels = 8, .kernels = kernels, .n_params = 1, .params = params};

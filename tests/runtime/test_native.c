@@ -115,15 +115,18 @@ static void k_stops(void *const *args, const size_t groups[3], const size_t size
 
 #define KERNEL(f)                                                                                  \
     {                                                                                              \
-        .name = #f, .function = f, .prov = "t.sf:1:1"                                              \
+        .name = #f, .function = {f}, .prov = "t.sf:1:1"                                            \
     }
 enum { K_SCALE, K_UNEVEN, K_LOCAL, K_FAILS, K_SLOW, N_KERNELS };
-static const rt_kernel_def kernels[] = {
-    KERNEL(k_scale),
-    KERNEL(k_uneven),
-    KERNEL(k_local),
-    {.name = "k_fails", .function = k_fails, .prov = "t.sf:2:1", .failure = true, .may_fail = true},
-    KERNEL(k_slow)};
+static const rt_kernel_def kernels[] = {KERNEL(k_scale),
+                                        KERNEL(k_uneven),
+                                        KERNEL(k_local),
+                                        {.name = "k_fails",
+                                         .function = {k_fails},
+                                         .prov = "t.sf:2:1",
+                                         .failure = true,
+                                         .may_fail = true},
+                                        KERNEL(k_slow)};
 static const rt_site_def sites[] = {{"bad %ld.", "t.sf:1:2", NULL}};
 static const rt_program program = {
     .name = "t", .n_kernels = N_KERNELS, .kernels = kernels, .n_sites = 1, .sites = sites};
