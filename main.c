@@ -52,6 +52,7 @@ typedef struct {
     const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, text, list;
     bool verbose;         /* -v: explain tells rules, too */
+    bool compiled;        /* --compiled: run does not interpret */
     bool portable;        /* --portable: kernels do not use what only this processor has */
     bool force;           /* --force: writes over files that are not ours */
     bool strict_math;     /* --strict-math: see Plan and BinaryKernels */
@@ -112,6 +113,8 @@ static int check_options(Options *o, const char *mode)
             "--library");
     if (o->emit && o->output)
         return usage_error("--emit prints the program: it does not go with -o");
+    if (o->compiled && o->threshold)
+        return usage_error("--threshold is the interpreter's: it does not go with --compiled");
     o->mode = fl_mode_of_text(mode);
     if (o->mode < 0)
         return usage_error("%s", unknown_mode(arena_new(), mode));
@@ -147,6 +150,8 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
     const ArgRow rows[] = {
         {"-o NAME", "writes NAME.c and builds NAME (default: the program's name)",
          .text = &o->output, .commands = COMPILE},
+        {"--compiled", "compiles the program and runs that, leaving no file behind",
+         .flag = &o->compiled, .commands = RUN},
         {"-e ENTRY", "the entry point (default: main, or the only one)", .text = &o->entry,
          .commands = RUN},
         {"-b", "results in binary form", .flag = &o->binary, .commands = RUN},
@@ -173,8 +178,8 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
          .commands = COMPILE | EXPLAIN},
         {"--library", "writes NAME.c, NAME.h and NAME.json instead, with Futhark's C API",
          .flag = &o->library, .commands = COMPILE},
-        {"--threshold N", "of all comparisons that choose versions", .text = &o->threshold,
-         .commands = RUN},
+        {"--threshold N", "of all comparisons that choose versions, interpreting",
+         .text = &o->threshold, .commands = RUN},
         {"--after, --to PASS", "the last pass", .text = &o->to, .commands = RUN | IR,
          .values = passes},
         {"--to PASS", "the last pass", .text = &o->to, .commands = ANY & ~(CHECK | RUN | IR),
@@ -325,6 +330,7 @@ static void emit(Ctx *cx, Out *out, const Options *o, const Plan *plan)
 static int write_library(Ctx *cx, const Options *o, const Plan *plan, const Outputs *os)
 {
     Library lib = {0};
+    stage_enter("emit");
     emit_library(cx, plan, o->file, &lib);
     Out *texts[] = {&lib.c, &lib.h, &lib.json};
     int code = 0;
@@ -335,11 +341,18 @@ static int write_library(Ctx *cx, const Options *o, const Plan *plan, const Outp
     return code;
 }
 
+/* The C text of a program, and what there is to know for building it. */
+static BinaryKernels program_text(Ctx *cx, const Options *o, const Plan *plan, Out *text)
+{
+    stage_enter("emit");
+    return (BinaryKernels){emit_c(cx, text, plan, o->file), o->portable, o->strict_math};
+}
+
 /* Writes NAME.c and builds NAME. */
 static int write_program(Ctx *cx, const Options *o, const Plan *plan, const Outputs *os)
 {
     Out text = {0};
-    BinaryKernels kernels = {emit_c(cx, &text, plan, o->file), o->portable, o->strict_math};
+    BinaryKernels kernels = program_text(cx, o, plan, &text);
     int code = output_write(os, &os->of[0], &text);
     out_free(&text);
     return code ? code : binary_build(cx->perm, os->of[1].path, &kernels);
@@ -401,7 +414,6 @@ static int cmd_compile(Options *o)
         return EXIT_USER;
     if ((code = make_plan(cx, o, p, &plan)))
         return code;
-    stage_enter("emit");
     return o->library ? write_library(cx, o, plan, &os) : write_program(cx, o, plan, &os);
 }
 
@@ -421,8 +433,46 @@ static int64_t same_threshold(void *env, const char *name)
     return *(int64_t *)env;
 }
 
+/* Once: of what a command has done before it becomes another program, or all of it. */
+static void tell_times(Options *o)
+{
+    if (o->times)
+        stage_times_print(stderr);
+    o->times = false;
+}
+
+/* Builds a program of the entry point alone, and becomes it. */
+static int run_compiled(Options *o)
+{
+    Ctx *cx = new_ctx(o);
+    Prog *p;
+    Plan *plan;
+    o->passes.lean = true;
+    int code = load(cx, o, n_passes - 1, &p);
+    if (code)
+        return code;
+    const Entry *entry = interp_entry(p, o->entry);
+    if (!entry)
+        return interp_no_entry(p, o->entry);
+    Prog one = {.dialect = p->dialect};
+    vec_push(cx->perm, &one.entries, *entry);
+    if ((code = make_plan(cx, o, &one, &plan)))
+        return code;
+    Out text = {0};
+    BinaryKernels kernels = program_text(cx, o, plan, &text);
+    int file = binary_build_unnamed(cx->perm, &text, &kernels);
+    out_free(&text);
+    if (file < 0)
+        return EXIT_USER;
+    tell_times(o);
+    const char *form = o->binary ? "-b" : o->text ? "--text" : NULL;
+    return binary_become(file, (const char *const[]){default_output(cx, o->file), form, NULL});
+}
+
 static int cmd_run(Options *o)
 {
+    if (o->compiled)
+        return run_compiled(o);
     Ctx *cx = new_ctx(o);
     Prog *p;
     int64_t threshold = RT_FULL_DEVICE;
@@ -539,8 +589,7 @@ static int with_program(const Command *c, int argc, char **argv)
     if (o.times)
         stage_times_begin();
     code = c->run(&o);
-    if (o.times)
-        stage_times_print(stderr);
+    tell_times(&o);
     return code;
 }
 
@@ -561,10 +610,13 @@ static const Command commands[] = {
      .run = cmd_check, .bit = CHECK,
      .about = "usage: minifut check [options] prog.sf\n\n"
               "Types, sizes, consumption; silent when all is well.\n"},
-    {"run", "run [-e ENTRY] [-b | --text] prog.sf < input", "interprets the program\n",
+    {"run", "run [--compiled] [-e ENTRY] [-b | --text] prog.sf < input",
+     "interprets the program; --compiled: compiles it and runs that, leaving no file behind\n",
      .run = cmd_run, .bit = RUN,
-     .about = "usage: minifut run [options] prog.sf < input\n\n"
-              "Interprets the program: what all its versions have to give.\n"},
+     .about =
+         "usage: minifut run [options] prog.sf < input\n\n"
+         "Interprets the program: what all its versions have to give; with --compiled, compiles "
+         "it\nand runs that.\n"},
     {"explain", "explain [-v | --json | --html FILE] [--flatten=MODE] prog.sf",
      "versions, when each is taken, kernels; -v: the rules; as a page in FILE\n",
      .run = cmd_explain, .bit = EXPLAIN,

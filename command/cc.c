@@ -44,8 +44,10 @@ static void run_call(const CcCall *c, bool quiet)
     split(mem_or_exit(strdup(flags ? flags : "")), words, &n);
     add(c->args, words, &n);
     words[n] = NULL;
-    int null = quiet ? open("/dev/null", O_WRONLY) : -1;
+    int null = open("/dev/null", O_RDWR);
     if (null >= 0)
+        dup2(null, 0); /* the input may be for the program that is compiled */
+    if (null >= 0 && quiet)
         dup2(null, 2);
     execvp(words[0], (char *const *)words);
     fprintf(stderr, "%s: %s\n", words[0], strerror(errno));

@@ -14,6 +14,7 @@ static struct {
     struct sigaction before[N_ENDS];
     volatile pid_t target; /* of kill(): negative, a group; 0: there is no child */
     volatile sig_atomic_t came;
+    int holds; /* within each other */
 } child;
 
 static void pass_on(int sig)
@@ -35,6 +36,8 @@ static void block(sigset_t *before)
 
 void child_hold(void)
 {
+    if (child.holds++)
+        return;
     child.came = 0;
     for (int i = 0; i < N_ENDS; i++) {
         struct sigaction act = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
@@ -47,6 +50,8 @@ void child_hold(void)
 
 void child_release(void)
 {
+    if (--child.holds)
+        return;
     for (int i = 0; i < N_ENDS; i++)
         sigaction(ends[i], &child.before[i], NULL);
     if (child.came)

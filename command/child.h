@@ -7,7 +7,8 @@
 #include <sys/types.h>
 
 /* From now on SIGINT, SIGTERM and SIGHUP are only noted, and sent to the child that there is; up to
- * child_release, which has them act as before, and does so with one that came. */
+ * child_release, which has them act as before, and does so with one that came. Of such pairs within
+ * each other the outermost counts. */
 void child_hold(void);
 void child_release(void);
 

@@ -319,7 +319,7 @@ static bool write_results(const Entry *en, const InterpResult *r, FILE *out, Int
     return fflush(out) == 0 && ok;
 }
 
-static int no_entry(const Prog *p, const char *name)
+int interp_no_entry(const Prog *p, const char *name)
 {
     if (!p->entries.n)
         return complain("the program has no entry point");
@@ -339,7 +339,7 @@ int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, InterpFor
 {
     const Entry *en = interp_entry(p, entry);
     if (!en)
-        return no_entry(p, entry);
+        return interp_no_entry(p, entry);
     int rc = EXIT_USER;
     rt_hvalue *args = calloc((size_t)en->params.n + 1, sizeof *args);
     if (!args)

@@ -53,6 +53,8 @@ void interp_free(Interp *in); /* NULL is fine */
 
 /* The entry of that name; NULL for name: `main`, or the only one. NULL if there is none. */
 const Entry *interp_entry(const Prog *p, const char *name);
+/* Says that there is none, and which there are; EXIT_USER. */
+int interp_no_entry(const Prog *p, const char *name);
 
 /* Runs an entry on n_args values, one for each of the entry's params, in order (arguments are
  * copied, never changed). Messages of INTERP_USER are texts of ir/stops.h, or about arguments:
@@ -78,7 +80,7 @@ typedef enum {
 /* `minifut run`: reads the entry's arguments from `in` as the generated program does (text or
  * binary, in parameter order, nothing after them), runs it, writes the results to `out`, one a line
  * (text) or one after another (binary). Messages go to stderr. Returns the exit code: 0, EXIT_USER,
- * EXIT_USAGE (no such entry), EXIT_BUG. `guards` may be NULL. */
+ * EXIT_USER (no such entry, too), EXIT_BUG. `guards` may be NULL. */
 int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, InterpFormat format,
                 const InterpGuards *guards);
 

@@ -271,6 +271,44 @@ int binary_build(Arena *a, const char *name, const BinaryKernels *k)
     return code;
 }
 
+/* Builds `folder/program` of the text. */
+static int build_in(Arena *a, const char *folder, const Out *text, const BinaryKernels *k)
+{
+    const char *name = arena_printf(a, "%s/program", folder),
+               *c_file = arena_printf(a, "%s.c", name);
+    int file = -1;
+    if (!out_write_file(text, c_file))
+        fprintf(stderr, "minifut: cannot write %s: %s\n", c_file, strerror(errno));
+    else if (binary_build(a, name, k) == 0 && (file = open(name, O_RDONLY | O_CLOEXEC)) < 0)
+        fprintf(stderr, "minifut: cannot read %s: %s\n", name, strerror(errno));
+    return file;
+}
+
+int binary_build_unnamed(Arena *a, const Out *text, const BinaryKernels *k)
+{
+    TempDir folder = {0};
+    int file = -1;
+    child_hold();
+    if (tempdir_open(&folder, NULL)) {
+        file = build_in(a, folder.path, text, k);
+        tempdir_close(&folder);
+    } else {
+        fprintf(stderr, "minifut: cannot make a folder %s: %s\n", folder.path, strerror(errno));
+        free(folder.path);
+    }
+    child_release();
+    return file;
+}
+
+int binary_become(int file, const char *const *args)
+{
+    fflush(NULL);
+    fexecve(file, (char *const *)args, environ);
+    fprintf(stderr, "minifut: cannot run the program that was built: %s%s\n", strerror(errno),
+            errno == EACCES ? ": does its folder allow that? $TMPDIR names another" : "");
+    return EXIT_USER;
+}
+
 bool binary_is_ours(const char *path)
 {
     static const char mark[] = RT_HELP_HEAD;

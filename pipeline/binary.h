@@ -2,7 +2,7 @@
 #ifndef PIPELINE_BINARY_H
 #define PIPELINE_BINARY_H
 
-#include "base/arena.h"
+#include "base/out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +20,12 @@ typedef struct {
  * (libminifut_rt-DIGEST.a). Kernels are compiled apart from host code, optimised and side by side,
  * unless $CFLAGS chooses one level for all. */
 int binary_build(Arena *a, const char *name, const BinaryKernels *k);
+/* Builds a program of the C text without a name: an open file, which goes when it is closed. -1
+ * after a message. However this ends, it leaves no file. */
+int binary_build_unnamed(Arena *a, const Out *text, const BinaryKernels *k);
+/* Becomes the program in the open file; args[0] is what it calls itself. Returns only if that
+ * fails: the exit code, after a message. */
+int binary_become(int file, const char *const *args);
 /* Is it a program that we have built? Such programs have their help in them. */
 bool binary_is_ours(const char *path);
 /* Can a program get this name? A folder cannot, and a device or pipe must not be replaced: false

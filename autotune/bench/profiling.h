@@ -23,12 +23,12 @@ typedef struct {
 
 typedef struct {
     ShareKind kind;
-    const char *file; /* SHARE_LINE: which, ... */
-    int line;         /* ... from 1 */
-    const char *text; /* the line's, without blanks around it; else what it is */
-    double seconds, launches, bytes, operations; /* of its kernels together */
-    double least;                                /* seconds in which the device could do that */
-    VEC(ShareKernel) kernels;                    /* the longest first */
+    const char *file;         /* SHARE_LINE: which, ... */
+    int line;                 /* ... from 1 */
+    const char *text;         /* the line's, without blanks around it; else what it is */
+    ProfileRow sum;           /* of its kernels together */
+    double least;             /* seconds in which the device could do that */
+    VEC(ShareKernel) kernels; /* the longest first */
 } Share;
 typedef VEC(Share) Shares;
 
@@ -50,6 +50,7 @@ typedef struct {
     double peak;                     /* bytes of device memory */
     Moved inputs, results;
     Profile rows;   /* kernels and transfers */
+    bool threads;   /* the device tells how much its threads worked */
     Shares shares;  /* all of them, the longest first */
     double dropped; /* of what follows: what the program does not keep */
     Spans first,
@@ -77,6 +78,12 @@ void profile_dataset(Arena *a, Session *s, int d, double limit, int runs, Profil
 
 /* Sorts p->rows into p->shares, and the time of a run into who takes it. */
 void profile_shares(Arena *a, const Profiling *all, Profiled *p);
+/* How much of a time threads worked: parts of it. */
+typedef struct {
+    double mean, least, most; /* on average, the least and the most busy one */
+} Busy;
+/* False: it is not known. */
+bool busy_of(const ProfileRow *r, Busy *b);
 /* Of the work: in which share of the time the device could do it, per cent; -1: there is none. */
 double bound_percent(double least, double seconds);
 /* Is it memory that bounds this work, rather than arithmetic? */
@@ -97,6 +104,8 @@ const char *bytes_text(Arena *a, double bytes);
 const char *rate_text(Arena *a, double work, double seconds);
 /* Why some of it is above what the device is said to reach; NULL: none is. */
 const char *above_ceilings(const Ceilings *c, const Profiled *p);
+/* How busy the threads were: "97% 91-100%", as programs say it; "" where that is not known. */
+const char *busy_text(Arena *a, const ProfileRow *r);
 /* How near the work is to the bound that applies: "18 % bytes"; "" where there is nothing to do. */
 const char *bound_text(Arena *a, const Ceilings *c, const ProfileRow *r, double least);
 

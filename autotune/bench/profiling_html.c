@@ -62,6 +62,18 @@ static void number_cells(Arena *a, Out *o, const Profiling *all, const ProfileRo
     html_number(o, bound_text(a, &all->ceilings, r, least));
 }
 
+/* The last column; NULL: the table has none. */
+static const char *busy_head(const Profiled *p)
+{
+    return p->threads ? "#threads busy" : NULL;
+}
+
+static void busy_cell(Arena *a, Out *o, const Profiled *p, const ProfileRow *r)
+{
+    if (p->threads)
+        html_number(o, busy_text(a, r));
+}
+
 static const char *constructs_text(Arena *a, const Share *s)
 {
     const char *text = "";
@@ -82,21 +94,17 @@ static const char *cut_text(Arena *a, const char *text)
 
 static void lines(Arena *a, Out *o, const Profiling *all, const Profiled *p)
 {
-    static const char *const heads[] = {"#share",    "of a run", "#time", "line, constructs",
-                                        "#launches", "#moves",   "#GB/s", "#GFLOP/s",
-                                        "#of bound", NULL};
+    const char *const heads[] = {"#share",    "of a run",   "#time", "line, constructs",
+                                 "#launches", "#moves",     "#GB/s", "#GFLOP/s",
+                                 "#of bound", busy_head(p), NULL};
     html_table(o, heads);
     for (int i = 0; i < p->shares.n; i++) {
         const Share *s = &p->shares.at[i];
-        ProfileRow sum = {.launches = s->launches,
-                          .seconds = s->seconds,
-                          .bytes = s->bytes,
-                          .operations = s->operations};
-        double share = p->whole > 0 ? s->seconds / p->whole : 0;
+        double share = p->whole > 0 ? s->sum.seconds / p->whole : 0;
         html_row(o);
-        html_number(o, percent_text(a, s->seconds, p->whole));
+        html_number(o, percent_text(a, s->sum.seconds, p->whole));
         html_bar(o, share, share, share, 1);
-        html_number(o, time_text(a, s->seconds));
+        html_number(o, time_text(a, s->sum.seconds));
         out_puts(o, "<td>");
         if (s->kind == SHARE_LINE) {
             html_place(o, arena_printf(a, "%s:%d", s->file, s->line), all->source);
@@ -109,7 +117,8 @@ static void lines(Arena *a, Out *o, const Profiling *all, const Profiled *p)
             html_text(o, s->text);
         }
         out_puts(o, "</td>");
-        number_cells(a, o, all, &sum, s->least);
+        number_cells(a, o, all, &s->sum, s->least);
+        busy_cell(a, o, p, &s->sum);
     }
     html_table_end(o);
 }
@@ -122,8 +131,8 @@ static int longest_row(const void *x, const void *y)
 
 static void kernels(Arena *a, Out *o, const Profiling *all, const Profiled *p)
 {
-    static const char *const heads[] = {"kernel", "#share",   "#time",     "#launches", "#moves",
-                                        "#GB/s",  "#GFLOP/s", "#of bound", "place",     NULL};
+    const char *const heads[] = {"kernel",   "#share",    "#time", "#launches",  "#moves", "#GB/s",
+                                 "#GFLOP/s", "#of bound", "place", busy_head(p), NULL};
     Profile rows = {0};
     vec_append(a, &rows, &p->rows);
     if (rows.n)
@@ -139,6 +148,7 @@ static void kernels(Arena *a, Out *o, const Profiling *all, const Profiled *p)
         out_puts(o, "<td>");
         html_place(o, r->place, all->source);
         out_puts(o, "</td>");
+        busy_cell(a, o, p, r);
     }
     html_table_end(o);
 }
@@ -157,7 +167,7 @@ static double *heat_of(Arena *a, const Profiling *all)
             const Share *s = &p->shares.at[i];
             if (s->kind == SHARE_LINE && strcmp(s->file, all->source) == 0 && s->line < n &&
                 p->whole > 0)
-                heat[s->line] += s->seconds / p->whole;
+                heat[s->line] += s->sum.seconds / p->whole;
         }
     }
     for (int i = 0; i < n && profiled; i++)

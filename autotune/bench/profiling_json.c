@@ -10,6 +10,16 @@ static void member(Out *o, const char *key, const char *text)
         out_puts(o, "null");
 }
 
+static void json_busy(Out *o, const ProfileRow *r)
+{
+    Busy b;
+    if (busy_of(r, &b))
+        out_printf(o, "\"busy\": {\"mean\": %.4f, \"least\": %.4f, \"most\": %.4f}", b.mean,
+                   b.least, b.most);
+    else
+        out_puts(o, "\"busy\": null");
+}
+
 /* The numbers of a share, kernel or transfer; a percentage that nothing is known of is null. */
 static void numbers(Out *o, const Profiling *all, const Profiled *p, const ProfileRow *r,
                     double least)
@@ -26,6 +36,8 @@ static void numbers(Out *o, const Profiling *all, const Profiled *p, const Profi
         out_printf(o, "\"bound\": \"%s\", \"of_bound\": %.4f",
                    bound_by_bytes(&all->ceilings, r->bytes, r->operations) ? "bytes" : "operations",
                    percent / 100);
+    out_puts(o, ", ");
+    json_busy(o, r);
 }
 
 static void json_share(Out *o, const Profiling *all, const Profiled *p, const Share *share)
@@ -34,10 +46,6 @@ static void json_share(Out *o, const Profiling *all, const Profiled *p, const Sh
                                         [SHARE_BUILTIN] = "builtin",
                                         [SHARE_TRANSFER] = "transfer",
                                         [SHARE_HOST] = "host"};
-    ProfileRow sum = {.launches = share->launches,
-                      .seconds = share->seconds,
-                      .bytes = share->bytes,
-                      .operations = share->operations};
     out_printf(o, "{\"kind\": \"%s\", ", kinds[share->kind]);
     if (share->kind == SHARE_LINE) {
         member(o, "file", share->file);
@@ -45,7 +53,7 @@ static void json_share(Out *o, const Profiling *all, const Profiled *p, const Sh
     }
     member(o, "text", share->text);
     out_puts(o, ", ");
-    numbers(o, all, p, &sum, share->least);
+    numbers(o, all, p, &share->sum, share->least);
     out_puts(o, ", \"constructs\": [");
     for (int i = 0; i < share->kernels.n; i++) {
         out_puts(o, i ? ", {" : "{");
@@ -66,8 +74,11 @@ static void json_kernels(Out *o, const Profiled *p)
         member(o, "name", r->name);
         out_puts(o, ", ");
         member(o, "place", r->place);
-        out_printf(o, ", \"us\": %.3f, \"launches\": %.10g, \"bytes\": %.0f, \"operations\": %.0f}",
+        out_printf(o,
+                   ", \"us\": %.3f, \"launches\": %.10g, \"bytes\": %.0f, \"operations\": %.0f, ",
                    r->seconds * 1e6, r->launches, r->bytes, r->operations);
+        json_busy(o, r);
+        out_puts(o, "}");
     }
     out_puts(o, "]");
 }

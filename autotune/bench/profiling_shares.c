@@ -91,30 +91,35 @@ static bool same_share(const Share *x, const Share *y)
     return strcmp(x->text, y->text) == 0;
 }
 
+static void add_row(Arena *a, ProfileRow *sum, const ProfileRow *r)
+{
+    sum->seconds += r->seconds;
+    sum->launches += r->launches;
+    sum->bytes += r->bytes;
+    sum->operations += r->operations;
+    for (int i = 0; i < r->threads.n; i++) {
+        if (i == sum->threads.n)
+            vec_push(a, &sum->threads, 0);
+        sum->threads.at[i] += r->threads.at[i];
+    }
+}
+
 static void add_kernel(Arena *a, Share *p, const char *construct, const ProfileRow *r, double least)
 {
-    p->seconds += r->seconds;
-    p->launches += r->launches;
-    p->bytes += r->bytes;
-    p->operations += r->operations;
+    int i = 0;
+    while (i < p->kernels.n && strcmp(p->kernels.at[i].construct, construct) != 0)
+        i++;
+    if (i == p->kernels.n)
+        vec_push(a, &p->kernels, ((ShareKernel){.construct = construct}));
+    add_row(a, &p->kernels.at[i].row, r);
+    p->kernels.at[i].least += least;
+    add_row(a, &p->sum, r);
     p->least += least;
-    for (int i = 0; i < p->kernels.n; i++) {
-        ShareKernel *k = &p->kernels.at[i];
-        if (strcmp(k->construct, construct) != 0)
-            continue;
-        k->row.seconds += r->seconds;
-        k->row.launches += r->launches;
-        k->row.bytes += r->bytes;
-        k->row.operations += r->operations;
-        k->least += least;
-        return;
-    }
-    vec_push(a, &p->kernels, ((ShareKernel){construct, *r, least}));
 }
 
 static int longest_share(const void *x, const void *y)
 {
-    double a = ((const Share *)x)->seconds, b = ((const Share *)y)->seconds;
+    double a = ((const Share *)x)->sum.seconds, b = ((const Share *)y)->sum.seconds;
     return (a < b) - (a > b);
 }
 
@@ -136,6 +141,7 @@ void profile_shares(Arena *a, const Profiling *all, Profiled *p)
             vec_push(a, &p->shares, share);
         add_kernel(a, &p->shares.at[k], construct_of(a, all->entry, r->name), r,
                    least_seconds(&all->ceilings, r));
+        p->threads |= r->threads.n > 0;
         *(is_transfer(r) ? &p->transfers : &p->kernels) += r->seconds;
     }
     for (int k = 0; k < p->shares.n; k++) {
@@ -148,8 +154,22 @@ void profile_shares(Arena *a, const Profiling *all, Profiled *p)
     p->host = p->whole - busy; /* by that very sum: 0 is then 0, and not a rounded -0.0 */
     vec_push(
         a, &p->shares,
-        ((Share){.kind = SHARE_HOST, .text = "the host, between kernels", .seconds = p->host}));
+        ((Share){.kind = SHARE_HOST, .text = "the host, between kernels", .sum.seconds = p->host}));
     qsort(p->shares.at, (size_t)p->shares.n, sizeof *p->shares.at, longest_share);
+}
+
+bool busy_of(const ProfileRow *r, Busy *b)
+{
+    double sum = 0, least = r->threads.n ? r->threads.at[0] : 0, most = least;
+    if (!r->threads.n || r->seconds <= 0)
+        return false;
+    for (int i = 0; i < r->threads.n; i++) {
+        sum += r->threads.at[i];
+        least = fmin(least, r->threads.at[i]);
+        most = fmax(most, r->threads.at[i]);
+    }
+    *b = (Busy){sum / r->threads.n / r->seconds, least / r->seconds, most / r->seconds};
+    return true;
 }
 
 double bound_percent(double least, double seconds)

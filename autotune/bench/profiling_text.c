@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 100, BEFORE_TEXT = 57, LONGEST_NAME = 20 };
+enum { COLUMNS = 100, NUMBERS = 57, BUSY = 14, LONGEST_NAME = 20 };
 
 const char *bytes_text(Arena *a, double bytes)
 {
@@ -61,8 +61,8 @@ const char *above_ceilings(const Ceilings *c, const Profiled *p)
     bool bytes = false, operations = false;
     for (int i = 0; i < p->shares.n; i++) {
         const Share *s = &p->shares.at[i];
-        bool above = s->least > NEARLY * s->seconds,
-             moves = bound_by_bytes(c, s->bytes, s->operations);
+        bool above = s->least > NEARLY * s->sum.seconds,
+             moves = bound_by_bytes(c, s->sum.bytes, s->sum.operations);
         bytes |= above && moves;
         operations |= above && !moves;
     }
@@ -72,21 +72,33 @@ const char *above_ceilings(const Ceilings *c, const Profiled *p)
                    : NULL;
 }
 
+const char *busy_text(Arena *a, const ProfileRow *r)
+{
+    Busy b;
+    return busy_of(r, &b)
+               ? arena_printf(a, "%.0f%% %.0f-%.0f%%", 100 * b.mean, 100 * b.least, 100 * b.most)
+               : "";
+}
+
+static int before_text(const Profiled *p)
+{
+    return NUMBERS + (p->threads ? BUSY : 0);
+}
+
 /* The columns in front of a text. */
 static void print_numbers(Arena *a, const Profiling *all, const Profiled *p, const ProfileRow *r,
                           double least)
 {
-    printf("%5.1f %% %9s %8s %7s %8s %11s  ", p->whole > 0 ? 100 * r->seconds / p->whole : 0,
+    printf("%5.1f %% %9s %8s %7s %8s %11s", p->whole > 0 ? 100 * r->seconds / p->whole : 0,
            time_text(a, r->seconds), count_text(a, r->launches), rate_text(a, r->bytes, r->seconds),
            rate_text(a, r->operations, r->seconds), bound_text(a, &all->ceilings, r, least));
+    if (p->threads)
+        printf("%*s", BUSY, busy_text(a, r));
+    fputs("  ", stdout);
 }
 
 static void print_share(Arena *a, const Profiling *all, const Profiled *p, const Share *share)
 {
-    ProfileRow sum = {.launches = share->launches,
-                      .seconds = share->seconds,
-                      .bytes = share->bytes,
-                      .operations = share->operations};
     const char *text = share->text;
     bool line = share->kind == SHARE_LINE;
     if (line) { /* paths of packages are long: the last part says enough */
@@ -96,16 +108,18 @@ static void print_share(Arena *a, const Profiling *all, const Profiled *p, const
                    : arena_printf(a, "%s:%d: %s", slash ? slash + 1 : share->file, share->line,
                                   share->text);
     }
-    print_numbers(a, all, p, &sum, share->least);
-    print_cut(text, COLUMNS - BEFORE_TEXT);
+    print_numbers(a, all, p, &share->sum, share->least);
+    print_cut(text, COLUMNS - before_text(p));
     putchar('\n');
     for (int i = 0; line && i < share->kernels.n; i++) {
         const ShareKernel *k = &share->kernels.at[i];
         if (share->kernels.n == 1)
-            printf("%*s", BEFORE_TEXT, "");
+            printf("%*s", before_text(p), "");
         else
             print_numbers(a, all, p, &k->row, k->least);
-        printf("  %s\n", k->construct);
+        fputs("  ", stdout);
+        print_cut(k->construct, COLUMNS - before_text(p) - 2);
+        putchar('\n');
     }
 }
 
@@ -136,8 +150,8 @@ void profiling_text(Arena *a, const Profiling *all, int d)
            bytes_text(a, p->inputs.bytes), time_text(a, p->inputs.seconds),
            bytes_text(a, p->results.bytes), time_text(a, p->results.seconds),
            *p->versions ? "; takes " : "", p->versions);
-    printf("%7s %9s %8s %7s %8s %11s  %s\n", "share", "time", "launches", "GB/s", "GFLOP/s",
-           "of bound", "line, kernels");
+    printf("%7s %9s %8s %7s %8s %11s%*s  %s\n", "share", "time", "launches", "GB/s", "GFLOP/s",
+           "of bound", p->threads ? BUSY : 0, p->threads ? "threads busy" : "", "line, kernels");
     for (int i = 0; i < p->shares.n; i++)
         print_share(a, all, p, &p->shares.at[i]);
     const char *above = above_ceilings(&all->ceilings, p);

@@ -41,21 +41,35 @@ double reply_seconds(const char *reply, const char *word)
     return p ? strtod(p + strlen(word), NULL) * 1e-6 : -1;
 }
 
+/* Nanoseconds, each with a blank behind it. */
+static ThreadTimes thread_times(Arena *a, const char *text, int runs)
+{
+    ThreadTimes times = {0};
+    char *end;
+    for (double ns = strtod(text, &end); end != text; ns = strtod(text, &end)) {
+        vec_push(a, &times, ns * 1e-9 / runs);
+        text = end;
+    }
+    return times;
+}
+
 void reply_profile(Arena *a, const char *reply, int runs, Profile *p)
 {
     char *text = arena_strdup(a, reply ? reply : ""), *save;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         double launches, ns;
-        ProfileRow r;
+        ProfileRow r = {0};
         int at = 0;
         if (sscanf(line, "%lf %lf %lf %lf %n", &launches, &ns, &r.bytes, &r.operations, &at) != 4)
             continue;
-        char *tab = strchr(line + at, '\t');
+        char *tab = strchr(line + at, '\t'), *last = strrchr(line, '\t');
         if (!tab)
             continue;
-        *tab = '\0';
+        *tab = *last = '\0';
         r.name = line + at;
         r.place = tab + 1;
+        if (last > tab) /* older programs say nothing of them */
+            r.threads = thread_times(a, last + 1, runs);
         r.launches = launches / runs;
         r.seconds = ns * 1e-9 / runs;
         r.bytes /= runs;

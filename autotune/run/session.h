@@ -137,11 +137,15 @@ const char *session_check(Session *s, int d);
  * output if there is one, else with the first checked result of that data set. */
 RunResult session_run(Session *s, int d, double limit, bool check);
 
+/* Seconds that each thread of a device worked; empty where devices do not tell. */
+typedef VEC(double) ThreadTimes;
+
 /* A kernel or transfer in a run of the entry: means over some runs. */
 typedef struct {
     const char *name, *place; /* in the program, or what it is */
     double launches, seconds;
     double bytes, operations; /* that it must move and compute: docs/commands.md */
+    ThreadTimes threads;      /* within these seconds */
 } ProfileRow;
 typedef VEC(ProfileRow) Profile;
 

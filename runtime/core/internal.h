@@ -599,7 +599,8 @@ RT_API void rt_profile_collect(rt_ctx *ctx);
 RT_API void rt_profile_reset(rt_ctx *ctx);
 /* The table of -P. */
 RT_API void rt_profile_table(rt_ctx *ctx, FILE *f);
-/* What ran, a line each: "RUNS NANOSECONDS BYTES OPERATIONS NAME<tab>PROVENANCE". */
+/* What ran, a line each: "RUNS NANOSECONDS BYTES OPERATIONS NAME<tab>PROVENANCE<tab>", and then
+ * nanoseconds that each thread worked, if the device tells, each with a blank behind it. */
 RT_API void rt_profile_lines(rt_ctx *ctx, FILE *f);
 /* One line of JSON: memory, events (kernels), comparisons of the last call. */
 #define RT_PROFILE_HEAD "{\"device\": " /* how it begins */

@@ -198,12 +198,17 @@ RT_API void rt_profile_table(rt_ctx *ctx, FILE *f)
 
 RT_API void rt_profile_lines(rt_ctx *ctx, FILE *f)
 {
-    int n;
+    int n, threads = rt_profile_threads(ctx);
     int64_t total;
     rt_row *rows = rt_rows(ctx, &n, &total);
-    for (int i = 0; i < n; i++)
-        fprintf(f, "%" PRId64 " %" PRId64 " %.0f %.0f %s\t%s\n", rows[i].runs, rows[i].ns,
-                rows[i].bytes, rows[i].operations, rows[i].name, rows[i].prov);
+    for (int i = 0; i < n; i++) {
+        const rt_row *r = &rows[i];
+        fprintf(f, "%" PRId64 " %" PRId64 " %.0f %.0f %s\t%s\t", r->runs, r->ns, r->bytes,
+                r->operations, r->name, r->prov);
+        for (int k = 0; k < threads && r->busy; k++)
+            fprintf(f, "%" PRId64 " ", r->busy[k]);
+        putc('\n', f);
+    }
     free(rows);
 }
 

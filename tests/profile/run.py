@@ -20,7 +20,7 @@ CEILINGS = ["--gbs=10", "--gflops=5"]
 SHAPES = {"flat <&>": (3, 500, 4), "tall": (200, 2, 1)}  # rows, columns, steps
 LINES = (HERE / "two.sf").read_text().splitlines()
 SUMS, GROWN = (next(i for i, text in enumerate(LINES, 1) if word in text) for word in ("let sums", "map2"))
-NUMBERS = {"us", "share", "launches", "bytes", "operations", "bound", "of_bound"}
+NUMBERS = {"us", "share", "launches", "bytes", "operations", "bound", "of_bound", "busy"}
 cases = []
 
 
@@ -143,8 +143,50 @@ def table(box):
         top = [(float(share), what) for share, what in rows if not re.match(r"seg\w+$", what)]
         check(len(top) == len(d["shares"]) and abs(sum(share for share, _ in top) - 100) < 0.6, f"shares of {text}")
         check([share for share, _ in top] == sorted((share for share, _ in top), reverse=True), "not sorted")
-        check(f"{SUMS}: {LINES[SUMS - 1].strip()[:30]}" in text, f"the line is not quoted: {text}")
+        check(f"{SUMS}: {LINES[SUMS - 1].strip()[:20]}" in text, f"the line is not quoted: {text}")
         check(re.search(r"^ {50,}segmap", text, re.M), f"no construct: {text}")
+
+
+def busy_rows(rows):
+    for r in rows:
+        b = r["busy"]
+        check(0 <= b["least"] <= b["mean"] <= b["most"] <= 1.01 and b["most"] > 0, f"threads of {r}")
+    return rows
+
+
+@case
+def threads_are_busy(box):
+    """Natively, in kernels: as many as there are; a line's time is that of its kernels."""
+    for threads in (1, 3):
+        out, _ = box.run("--json", "r.json", "--html", "r.html", "two.sf", "d",
+                         env={"MINIFUT_DRIVER": "native", "MINIFUT_THREADS": str(threads)})
+        check(all(len(line) <= 100 for line in out.splitlines()), f"wider than 100 columns: {out}")
+        for d, text in zip(box.json("r.json")["datasets"], out.split("\n\n")[1:]):
+            head, kernels = text.splitlines()[2], busy_rows([k for k in d["kernels"] if k["place"]])
+            check(head.endswith(" of bound  threads busy  line, kernels"), f"the head {head!r}")
+            check(all(r["busy"] is None for r in [*by_kind(d, "host"), *by_kind(d, "transfer"), *(k for k in d["kernels"] if not k["place"])]),
+                  "of transfers or the host")
+            for s in busy_rows(by_kind(d, "line")):
+                b = s["busy"]
+                parts = sum(c["us"] * c["busy"]["mean"] for c in busy_rows(s["constructs"]))
+                check(abs(s["us"] * b["mean"] - parts) <= 0.002 + 2e-4 * s["us"], f"constructs of {s}")
+                check(b["most"] <= b["mean"] * threads + 1e-3, f"there are {threads} threads: {s}")
+                check(threads > 1 or b["least"] == b["mean"] == b["most"], f"one thread: {s}")
+                shown = re.search(rf" (\d+)% (\d+)-(\d+)%  {s['line']}: ", text)
+                check(shown and all(abs(int(n) - 100 * b[m]) <= 0.51 for n, m in zip(shown.groups(), ("mean", "least", "most"))),
+                      f"{b} in {text}")
+            check(len({k["place"] for k in kernels}) == 2, f"{kernels}")
+        check((box.path / "r.html").read_text().count("threads busy") == 4, "the page's tables")
+
+
+@case
+def no_threads_of_the_program(box):
+    env = opencl()
+    if env:
+        out, _ = box.run("--json", "r.json", "--html", "r.html", "two.sf", "d", env=env)
+        check("busy" not in out + (box.path / "r.html").read_text(), out)
+        rows = [r for d in box.json("r.json")["datasets"] for s in d["shares"] for r in (s, *s["constructs"], *d["kernels"])]
+        check(rows and all(r["busy"] is None for r in rows), f"{rows}")
 
 
 @case

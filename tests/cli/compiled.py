@@ -1,0 +1,132 @@
+"""Cases: `minifut run --compiled` is like `minifut run`, and leaves no file behind."""
+import os
+import shutil
+import signal
+import subprocess
+
+from box import EXAMPLES, GOOD, HERE, MATRICES, MINIFUT, USAGE, USER, WRONG, Failed, case, table
+from ended import wait_until, while_cc_works
+from generated import FAILS, told
+from printing import TEXT
+
+
+def run(box, args, code, err="", stdin="", **env):
+    """What it prints. No file may stay, in the folder for temporary ones, either."""
+    (box.path / "tmp").mkdir(exist_ok=True)
+    return box.minifut(f"run --compiled {args}", code, err, stdin=stdin, env={"TMPDIR": box.path / "tmp", **env})[0]
+
+
+# --- As interpreted -------------------------------------------------------------------------------------
+
+ENTRIES = "entry main (x: i32): i32 = x + 1\nentry twice [n] (xs: [n]i32): ([n]i32, i64) = (map (* 2) xs, n)\n"
+MANY = "[" + ", ".join(str(i) for i in range(5000)) + "]"
+
+
+def as_interpreted(box, text, args, stdin):
+    box.put("p.sf", text)
+    got, want = run(box, f"{args} p.sf", 0, stdin=stdin), box.minifut(f"run {args} p.sf", 0, stdin=stdin)[0]
+    if got != want or not want:
+        raise Failed(f"printed {got!r}, not {want!r}")
+
+
+table("run compiled", True, [
+    ("matrices", (EXAMPLES / "matmul.sf").read_text(), "", MATRICES),
+    ("in binary", (EXAMPLES / "matmul.sf").read_text(), "-b", MATRICES),
+    ("text", TEXT, "--text", ""),
+    ("no text", TEXT, "", ""),
+    ("main of several", ENTRIES, "", "41"),
+    ("one of several", ENTRIES, "-e twice", MANY),
+    ("binary data", ENTRIES, "-e twice", b"b\x02\x01 i32" + (2).to_bytes(8, "little") + b"\1\0\0\0\2\0\0\0"),
+    ("the only entry point", "entry f (x: f64): f64 = f64.sqrt x\n", "", "2f64"),
+    ("in another mode", ENTRIES, "--flatten=full -e twice", MANY),
+    ("after a pass", ENTRIES, "--after=flatten -e twice", MANY),
+], as_interpreted)
+
+
+@case(True)
+def run_compiled_from_a_pass(box):
+    box.put("p.sf", ENTRIES)
+    box.put("p.ir", box.minifut("ir --after=flatten p.sf", 0)[0])
+    got = run(box, "--from=simplify-seg -e twice p.ir", 0, stdin="[1, 2]")
+    if got != "[2i32, 4i32]\n2i64\n":
+        raise Failed(f"printed {got!r}")
+
+
+# --- Failures ---------------------------------------------------------------------------------------------
+
+def fails(box, entry, stdin, err):
+    shutil.copy(HERE / "fails.sf", box.path)
+    if run(box, f"-e {entry} fails.sf", USER, told(err), stdin=stdin):
+        raise Failed("there are results")
+
+
+table("run compiled, failure", True, [(e, e, x, m) for e, x, m in FAILS if e in ("div_map", "index_reduce", "host_index")], fails)
+
+
+@case(True)
+def run_compiled_on_wrong_data(box):
+    box.put("p.sf", ENTRIES)
+    run(box, "-e twice p.sf", USER, r"^p: argument 1 \(xs: \[\]i32\): standard input:1:1: expected", stdin="hello")
+
+
+def not_run(box, text, args, code, err, env):
+    box.put("p.sf", text)
+    (box.path / box.put("broken", '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho no program >"$2"\n')).chmod(0o755)
+    if run(box, args, code, err, stdin="1", **env):
+        raise Failed("there are results")
+
+
+table("not run compiled", False, [
+    ("wrong", WRONG, "p.sf", USER, r"^p.sf:1:\d+: error: ", {}),
+    ("no entry point", "def f (x: i32) = x\n", "p.sf", USER, "^the program has no entry point$", {}),
+    ("no such entry point", ENTRIES, "-e once p.sf", USER, "^there is no entry point `once`; there are `main`, `twice`$", {}),
+    ("none chosen", ENTRIES.replace("main", "next"), "p.sf", USER, "^none of the entry points is `main`; choose one with -e", {}),
+    ("too early a pass", GOOD, "--after=fuse p.sf", USER, "code is made from the SEG dialect: pass flatten is missing", {}),
+    ("no C compiler", GOOD, "p.sf", USER, "^minifut: the C compiler failed on .*/program.c; is a C compiler installed", {"CC": "/none"}),
+    ("a C compiler that fails", GOOD, "p.sf", USER, "^minifut: the C compiler failed on .*/program.c", {"CC": "false"}),
+    ("a C compiler that makes none", GOOD, "p.sf", USER, "^minifut: cannot run the program that was built: Exec format error$",
+     {"CC": "./broken"}),
+    ("no folder", GOOD, "p.sf", USER, "^minifut: cannot make a folder /none/.*: No such file or directory$", {"TMPDIR": "/none"}),
+    ("a threshold", GOOD, "--threshold=3 p.sf", USAGE, "^minifut: --threshold is the interpreter's: it does not go with --compiled", {}),
+    ("two forms of results", GOOD, "-b --text p.sf", USAGE, "^minifut: -b and --text do not go together", {}),
+    ("a name for it", GOOD, "-o p p.sf", USAGE, "unknown option '-o'", {}),
+], not_run)
+
+
+@case(True)
+def input_is_not_for_the_C_compiler(box):
+    box.put("p.sf", GOOD)
+    (box.path / box.put("cc", '#!/bin/sh\ncat >/dev/null\nexec cc "$@"\n')).chmod(0o755)
+    got = run(box, "p.sf", 0, stdin="41", CC="./cc")
+    if got != "42i32\n":
+        raise Failed(f"printed {got!r}")
+
+
+# --- Signals ----------------------------------------------------------------------------------------------
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+table("run compiled, ended while it is built", False,
+      [(sig.name, "run --compiled p.sf", sig, GOOD, 1, False) for sig in SIGNALS], while_cc_works)
+
+
+def ended(box, sig):
+    """The process is the program by then."""
+    box.put("p.sf", "entry main (x: i32): i32 = loop y = x while y != 0 do y * 3 + 2 * y\n")
+    tmp = box.path / "tmp"
+    tmp.mkdir()
+    p = subprocess.Popen([MINIFUT, "run", "--compiled", "p.sf"], cwd=box.path, stdin=subprocess.PIPE,
+                         env={**os.environ, "TMPDIR": str(tmp)})
+    p.stdin.write(b"1")
+    p.stdin.close()
+    try:
+        wait_until(lambda: os.readlink(f"/proc/{p.pid}/exe").endswith(" (deleted)"), "the program does not begin")
+        left = list(tmp.iterdir())
+        p.send_signal(sig)
+        code = p.wait(timeout=60)
+    finally:
+        p.kill()
+    if left or code != -sig:
+        raise Failed(f"left {left}, exit code {code}")
+
+
+table("run compiled, ended", True, [(sig.name, sig) for sig in (*SIGNALS, signal.SIGKILL)], ended)
