@@ -89,7 +89,7 @@ struct rt_mem {
     int refs;
     rt_dev_buffer *buf;
     int64_t number; /* of its buffer: no other one of the context has or had it */
-    int64_t size;   /* a multiple of RT_BLOCK_ROUND, unless it is foreign */
+    int64_t size;   /* a multiple of RT_BLOCK_ROUND, unless it is foreign or RT_WATCHED */
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
     rt_mem *next_free;

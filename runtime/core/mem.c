@@ -96,7 +96,7 @@ RT_API void rt_free_all_blocks(rt_ctx *ctx)
  * these the one that bore the name last: then arguments of launches in loops stay what they are. */
 static bool rt_better_block(const rt_mem *a, const rt_mem *b, int64_t size, const char *name)
 {
-    if (a->size < size || a->size > size + size / 4 + 4096)
+    if (a->size < size || a->size > (RT_WATCHED ? size : size + size / 4 + 4096))
         return false;
     return !b || a->size < b->size || (a->size == b->size && a->name == name);
 }
@@ -137,8 +137,9 @@ static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, rt_dev_error *err)
     rt_dev_buffer *buf;
     rt_page *page = NULL;
     int slot = 0;
-    *err = size == RT_BLOCK_ROUND ? rt_small_buffer(ctx, &page, &slot, &buf)
-                                  : rt_dev_alloc(ctx->dev, size, ctx->live_bytes, &buf);
+    *err = size == RT_BLOCK_ROUND && !RT_WATCHED
+               ? rt_small_buffer(ctx, &page, &slot, &buf)
+               : rt_dev_alloc(ctx->dev, size, ctx->live_bytes, &buf);
     if (!buf)
         return NULL;
     rt_mem *m = rt_add_block(ctx, buf, size);
@@ -179,8 +180,8 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
     rt_unref(ctx, out);
     if (bytes < 0 || bytes > RT_MAX_BYTES)
         return rt_error_set(ctx, "array of %" PRId64 " bytes is too large (block %s)", bytes, name);
-    int64_t size = (bytes / RT_BLOCK_ROUND + (bytes % RT_BLOCK_ROUND != 0)) * RT_BLOCK_ROUND;
-    size = size ? size : RT_BLOCK_ROUND;
+    int64_t round = RT_WATCHED ? 1 : RT_BLOCK_ROUND, some = bytes ? bytes : 1;
+    int64_t size = (some / round + (some % round != 0)) * round;
     rt_mem *m = rt_take_dead_block(ctx, size, name);
     if (!m) {
         if (size + ctx->free_bytes > rt_memory_left(ctx)) {

@@ -107,6 +107,16 @@ RT_API void rt_dev_program_unref(rt_dev *d, rt_dev_program *p);
 RT_API rt_dev_error rt_dev_kernel_new(rt_dev *d, rt_dev_program *p, const char *name,
                                       rt_dev_kernel **out, char **log);
 RT_API void rt_dev_kernel_free(rt_dev *d, rt_dev_kernel *k);
+/* Are accesses to memory watched (AddressSanitizer)? Then blocks are as long as what is in them,
+ * and lie by themselves. */
+#if defined(__SANITIZE_ADDRESS__)
+#define RT_WATCHED 1
+#elif defined(__has_feature)
+#define RT_WATCHED __has_feature(address_sanitizer)
+#else
+#define RT_WATCHED 0
+#endif
+
 /* A kernel as a function of the program's: what groups `first` to `end`, without that, of a launch
  * do. There are groups[d] groups of size[d] work-items in dimension d, counted with dimension 0
  * innermost. args[i] points to what argument i was set to: a value, the beginning of a buffer, or

@@ -493,14 +493,16 @@ static rt_dev_error rt_nat_alloc(rt_dev *base, int64_t bytes, int64_t in_use, rt
     size_t size = ((size_t)bytes + align - 1) / align * align;
     *out = NULL;
     if (bytes <= 0 || (d->memory > 0 && in_use > d->memory - bytes))
-        return rt_nat_no_memory("aligned_alloc");
-    char *at = aligned_alloc(align, size);
-    *out = at ? rt_nat_buffer(at, true) : NULL;
+        return rt_nat_no_memory("posix_memalign");
+    void *at;
+    if (posix_memalign(&at, align, RT_WATCHED ? (size_t)bytes : size))
+        return rt_nat_no_memory("posix_memalign");
+    *out = rt_nat_buffer(at, true);
     if (!*out) {
         free(at);
-        return rt_nat_no_memory("aligned_alloc");
+        return rt_nat_no_memory("malloc");
     }
-    if (large)
+    if (large && !RT_WATCHED)
         (void)madvise(at, size, MADV_HUGEPAGE);
     return rt_nat_ok;
 }

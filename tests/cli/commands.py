@@ -509,7 +509,7 @@ def kernels_of_each_target(box):
     for name, text in (("made.kir", made), ("done.kir", done)):
         box.put(name, text)
         box.minifut(f"kir --target=native --opencl {name}", 0)
-    if "void kernel_" not in box.minifut("kir --target=native --opencl made.kir", 0)[0]:
+    if "RT_KERNEL(kernel_" not in box.minifut("kir --target=native --opencl made.kir", 0)[0]:
         raise Failed("kernels of CPUs")
 
 

@@ -276,5 +276,5 @@ def kernels_as_functions(box):
     if parts != [{"kernel_segmap_a_0"}, {"kernel_segmap_c_2"}]:
         raise Failed(f"parts: {parts}")
     c = box.minifut("compile --emit=opencl --target=native p.sf", 0)[0]
-    if not c.startswith("/* ==== C for CPUs ==== */") or c.count("\nRT_KERNEL void kernel_") != 3:
+    if not c.startswith("/* ==== C for CPUs ==== */") or c.count("\nRT_KERNEL(kernel_") != 3:
         raise Failed(c)
