@@ -111,12 +111,6 @@ static WorkMark open_element(KGen *kg, const SegHist *sh, const Chunk *c, const 
 /* --- Local: bins of a group ---------------------------------------------------------------- */
 
 /* Local memory has a word for each value of a bin and copy. */
-static PrimType local_elem(const Hist *h, int j)
-{
-    PrimType t = h->op->params.at[j]->type.elem;
-    return prim_type_bytes[t] < 4 ? T_U32 : t;
-}
-
 typedef struct {
     KBuf **mems; /* of each value */
     const KExp *n_bins, *copies;
@@ -203,7 +197,8 @@ static void local_kernel(const SegHist *sh, const KExp *copies)
         sx_op(kg->cx, SX_MAX, sx_const(kg->cx, 1), sx_mul(kg->cx, sh->n_bins, copies));
     lb.mems = NEWN(a, KBuf *, sh->hist.n);
     for (int j = 0; j < sh->hist.n; j++)
-        lb.mems[j] = kg_param_local(kg, "bins", local_elem(&sh->hist, j), count);
+        lb.mems[j] =
+            kg_param_local(kg, "bins", hist_word(sh->hist.op->params.at[j]->type.elem), count);
     /* Without atomics the first group does everything. */
     const KExp *many = hist_shared(kg, &sh->hist), *group = kg_id(kg, KID_GROUP);
     const KExp *zero = kg_int(kg, 0);
@@ -443,7 +438,7 @@ static void seghist_parts(PlanBuild *pb, SegHist *sh)
     const KExp *one = sx_const(cx, 1);
     int bytes = 0; /* of a bin */
     for (int j = 0; j < sh->hist.n; j++)
-        bytes += prim_type_bytes[local_elem(&sh->hist, j)];
+        bytes += prim_type_bytes[hist_word(sh->hist.op->params.at[j]->type.elem)];
     const KExp *n_bins = sx_op(cx, SX_MAX, one, sh->n_bins);
     const KExp *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
                              sx_const(cx, (int64_t)LOCAL_SHARE * bytes)); /* bins */

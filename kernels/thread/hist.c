@@ -170,10 +170,11 @@ void hist_combine(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs)
 
 static void atomic(KGen *kg, PrimOp op, const KLoc *bin, const HistVal *x)
 {
-    kb_stm(kg->kb, (KStm){.kind = KST_ATOMIC,
-                          .buf = bin->mem,
-                          .op = op,
-                          .x = {kg_at(kg, bin->at.offset), x->x}});
+    kb_stm(kg->kb,
+           (KStm){.kind = KST_ATOMIC,
+                  .buf = bin->mem,
+                  .op = op,
+                  .x = {kg_at(kg, bin->at.offset), kx_conv(kg->cx->perm, bin->mem->elem, x->x)}});
 }
 
 /* The word in memory that a bin lies in: 4 or 8 bytes; a smaller bin has `mask` at `shift` of it,
@@ -267,8 +268,10 @@ void hist_update(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs)
         kb_if(kg->kb, shared);
     for (int j = 0; j < h->n; j++) {
         const HistPart *p = &h->parts[j];
-        if (p->atomic != N_PRIM_OPS)
-            atomic(kg, p->atomic, &bins[j], &xs[j]);
+        bool wide = bins[j].mem->elem != p->op->params.at[0]->type.elem;
+        PrimOp op = wide ? p->in_word : p->atomic;
+        if (op != N_PRIM_OPS)
+            atomic(kg, op, &bins[j], &xs[j]);
         else
             compare_and_swap(kg, p->op, &bins[j], &xs[j]);
     }

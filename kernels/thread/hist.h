@@ -20,6 +20,7 @@
 typedef struct {
     const Lambda *op; /* of two parameters */
     PrimOp atomic;    /* the same in one step; N_PRIM_OPS: not known */
+    PrimOp in_word;   /* ... of a value of less than 4 bytes, in a word of its own (hist_word) */
 } HistPart;
 
 /* The parts of a HIST or SEGHIST. */
@@ -36,6 +37,8 @@ typedef struct {
 Hist hist_of(Ctx *cx, const Exp *e);
 /* The parts of an operator (histop.c); NULL: there are arrays, or values depend on each other. */
 const HistPart *hist_parts(Ctx *cx, const Lambda *op);
+/* The type of a word of 4 bytes or more that may hold a value of type t. */
+PrimType hist_word(PrimType t);
 /* Type of bin j: dest j below its index. */
 Type hist_bin_type(const Hist *h, int j);
 /* May a work-item beside others update a bin? A constant of the device. */

@@ -23,6 +23,13 @@ static bool is_atomic(PrimOp op)
            op == OP_XOR;
 }
 
+PrimType hist_word(PrimType t)
+{
+    if (prim_type_bytes[t] >= 4)
+        return t;
+    return prim_is_int(t) && prim_is_signed(t) ? T_I32 : T_U32;
+}
+
 /* By one operation of the device, N_PRIM_OPS if it has none: then by compare and swap. */
 static PrimOp atomic_of(const Lambda *op)
 {
@@ -35,6 +42,13 @@ static PrimOp atomic_of(const Lambda *op)
     if (e->prim.op != OP_ADD && (prim_is_float(t) || prim_type_bytes[t] == 8))
         return N_PRIM_OPS;
     return e->prim.op;
+}
+
+/* Integers of 8 and 16 bits are combined as those of 32, whose upper bits are not asked for. */
+static PrimOp in_word(const Lambda *op)
+{
+    const Exp *e = single_op(op);
+    return e && is_atomic(e->prim.op) && prim_is_int(e->prim.type) ? e->prim.op : N_PRIM_OPS;
 }
 
 /* The part of op that computes its result j; its parameters are op's j and n+j. */
@@ -90,6 +104,7 @@ const HistPart *hist_parts(Ctx *cx, const Lambda *op)
         if (leans_on_others(cx, parts[j].op, op))
             return NULL;
         parts[j].atomic = atomic_of(parts[j].op);
+        parts[j].in_word = in_word(parts[j].op);
     }
     return parts;
 }
