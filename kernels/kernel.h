@@ -5,7 +5,7 @@
  *   heap.c       memory for arrays whose sizes only the thread knows; pieces of work
  *   alloc.c      memory for arrays
  *   index.c      what may go wrong: indices, updates, assertions
- *   call.c       functions, made once for all kernels, and calls of them
+ *   call.c       functions, made once for all kernels, and calls of them; operators applied
  *   body.c       statements of one thread, or uniformly of a work-group
  *   carry.c      loops and the values they carry from one iteration to the next
  *   lanes.c      many elements combined, in several accumulators
@@ -298,6 +298,12 @@ void kg_prim_checks(KGen *kg, const Exp *e);
 /* --- call.c -------------------------------------------------------------------------------- */
 
 void kg_call(KGen *kg, const Stm *s);
+/* n scalars: op(a, x). */
+const KExp **kg_apply(KGen *kg, const Lambda *op, int n, const KExp *const *a,
+                      const KExp *const *x);
+/* n scalars: acc := op(a, x). */
+void kg_combine(KGen *kg, const Lambda *op, int n, KVar *const *acc, const KExp *const *a,
+                const KExp *const *x);
 
 /* --- body.c -------------------------------------------------------------------------------- */
 
@@ -341,12 +347,6 @@ void kg_loop(KGen *kg, const Stm *s);
 
 /* --- lanes.c ------------------------------------------------------------------------------- */
 
-/* n scalars: op(a, x). */
-const KExp **kg_apply(KGen *kg, const Lambda *op, int n, const KExp *const *a,
-                      const KExp *const *x);
-/* n scalars: acc := op(a, x). */
-void kg_combine(KGen *kg, const Lambda *op, int n, KVar *const *acc, const KExp *const *a,
-                const KExp *const *x);
 /* What is combined: n scalars of each element. */
 typedef struct {
     const Lambda *op; /* commutes */

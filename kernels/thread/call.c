@@ -1,7 +1,8 @@
 /* Functions of the program: each is made once, for all kernels and targets, and called.
  *
  * A function gives one value. Several results are a vector, where they are of one type and vectors
- * of that type are at hand; else a vector of words, which have the bits of each. */
+ * of that type are at hand; else a vector of words, which have the bits of each. Operators of
+ * reductions are applied where they are wanted. */
 #include "kernels/kernel.h"
 
 /* --- What is given ------------------------------------------------------------------------- */
@@ -94,4 +95,31 @@ void kg_call(KGen *kg, const Stm *s)
     kb_stm(kg->kb, call);
     for (int i = 0; i < s->pat.n; i++)
         kg_let(kg, s->pat.at[i], unpacked(kg, p, call.var, i, s->pat.at[i]->type.elem));
+}
+
+/* --- Operators ----------------------------------------------------------------------------- */
+
+const KExp **kg_apply(KGen *kg, const Lambda *op, int n, const KExp *const *a, const KExp *const *x)
+{
+    for (int j = 0; j < n; j++) {
+        kg_let(kg, op->params.at[j], a[j]);
+        kg_let(kg, op->params.at[n + j], x[j]);
+    }
+    kg_stms(kg, op->body);
+    const KExp **res = NEWN(kg->cx->perm, const KExp *, n);
+    for (int j = 0; j < n; j++)
+        res[j] = kg_atom(kg, op->body->res.at[j]);
+    return res;
+}
+
+void kg_combine(KGen *kg, const Lambda *op, int n, KVar *const *acc, const KExp *const *a,
+                const KExp *const *x)
+{
+    kb_open_block(kg->kb);
+    WorkMark m = kg_work_begin(kg);
+    const KExp **next = kg_apply(kg, op, n, a, x);
+    for (int j = 0; j < n; j++)
+        kb_set(kg->kb, acc[j], next[j]);
+    kg_work_end(kg, m);
+    kb_end(kg->kb);
 }

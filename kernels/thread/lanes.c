@@ -14,31 +14,6 @@
 
 enum { LANES = 32, LEAST_TURNS = 4 };
 
-const KExp **kg_apply(KGen *kg, const Lambda *op, int n, const KExp *const *a, const KExp *const *x)
-{
-    for (int j = 0; j < n; j++) {
-        kg_let(kg, op->params.at[j], a[j]);
-        kg_let(kg, op->params.at[n + j], x[j]);
-    }
-    kg_stms(kg, op->body);
-    const KExp **res = NEWN(kg->cx->perm, const KExp *, n);
-    for (int j = 0; j < n; j++)
-        res[j] = kg_atom(kg, op->body->res.at[j]);
-    return res;
-}
-
-void kg_combine(KGen *kg, const Lambda *op, int n, KVar *const *acc, const KExp *const *a,
-                const KExp *const *x)
-{
-    kb_open_block(kg->kb);
-    WorkMark m = kg_work_begin(kg);
-    const KExp **next = kg_apply(kg, op, n, a, x);
-    for (int j = 0; j < n; j++)
-        kb_set(kg->kb, acc[j], next[j]);
-    kg_work_end(kg, m);
-    kb_end(kg->kb);
-}
-
 /* acc := op(acc, x). */
 static void combine(KGen *kg, const Combined *l, KVar *const *acc, const KExp *const *x)
 {
