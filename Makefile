@@ -69,7 +69,7 @@ $(BUILD)/emit/embed.o: $(BUILD)/runtime_embed.c
 $(RTLIB): $(BUILD)/runtime_embed.c | prerequisites
 	$(call say,CC,$@)
 	$(Q)sh runtime/bundle.sh >$(BUILD)/runtime.c
-	$(Q)$(CC) -std=gnu11 -O2 -DRT_API= $(RTFLAGS) -c -o $(BUILD)/runtime.o $(BUILD)/runtime.c
+	$(Q)$(CC) -std=gnu11 -O2 -DRT_API= -c -o $(BUILD)/runtime.o $(BUILD)/runtime.c
 	$(Q)rm -f $(BUILD)/libminifut_rt-*.a && $(AR) rc $@ $(BUILD)/runtime.o
 
 # Asked for each time, but written only when it is another one: what is up to date stays so.
@@ -102,7 +102,7 @@ test $(GROUPS) check:
 # the signals' stack of a thread that ASan would take down.
 ASAN_SETS := detect_leaks=0:allocator_may_return_null=1:use_sigaltstack=0
 ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
-IN_ASAN = BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" WERROR= CFLAGS="$(ASAN)" LDFLAGS="$(ASAN)" RTFLAGS="$(ASAN)"
+IN_ASAN = BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" WERROR= CFLAGS="$(ASAN)" LDFLAGS="$(ASAN)"
 asan:
 	@tools/prerequisites.sh test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(IN_ASAN) $(BUILD)/asan/minifut unit-tests

@@ -309,12 +309,23 @@ static const KExp *folded(Arena *a, PrimOp op, const KExp *x, const KExp *y)
     return NULL;
 }
 
+/* The other summand of the exact sum x, if one is y; else NULL. */
+static const KExp *summand_beside(const KExp *x, const KExp *y)
+{
+    if (x->kind != KE_PRIM || x->op != OP_ADD || !x->exact)
+        return NULL;
+    return kx_same(x->x[1], y) ? x->x[0] : kx_same(x->x[0], y) ? x->x[1] : NULL;
+}
+
 /* What x op y is though x or y is unknown; else NULL. */
 static const KExp *identity(Arena *a, PrimOp op, const KExp *x, const KExp *y)
 {
     switch ((int)op) {
     case OP_ADD: return kx_is_int(x, 0) ? y : kx_is_int(y, 0) ? x : NULL;
-    case OP_SUB: return kx_same(x, y) ? kx_int(a, 0) : kx_is_int(y, 0) ? x : NULL;
+    case OP_SUB:
+        if (kx_same(x, y) || kx_is_int(y, 0))
+            return kx_is_int(y, 0) ? x : kx_int(a, 0);
+        return summand_beside(x, y);
     case OP_MUL:
         if (kx_is_int(x, 0) || kx_is_int(y, 1))
             return x;

@@ -7,6 +7,8 @@
  *     if !(0 <= i && i < n) { fail ... leave w }     -- goes away
  *     load y: f32 = xs[i * 2 + 1]
  *
+ * On CPUs, where a thread goes through elements in loops, a loop's condition is known in its turns.
+ *
  * Only of variables that do not change. Ranges (narrow.c) find as much as before: they go by the
  * IFs that are left in the same way. */
 #include "kir/passes/passes.h"
@@ -23,6 +25,7 @@ typedef struct {
     Arena *arena;
     Fact facts[MOST_FACTS];
     int n;
+    bool alone; /* KFun.alone */
 } Known;
 
 static const KExp *answer(void *env, const KExp *x)
@@ -68,6 +71,15 @@ static void walk_if(Known *k, KStm *s)
             assume(k, s->x[0], branch == 1);
 }
 
+static void walk_body(Known *k, KStm *s)
+{
+    int n = k->n;
+    if (s->kind == KST_FOR && k->alone)
+        assume(k, kx_lt(k->arena, kx_var(k->arena, s->var), s->x[1]), true);
+    walk(k, &s->body[0]);
+    k->n = n;
+}
+
 static void walk(Known *k, KBlock *block)
 {
     int n = k->n;
@@ -87,13 +99,13 @@ static void walk(Known *k, KBlock *block)
         if (s->kind == KST_IF)
             walk_if(k, s);
         else
-            walk(k, &s->body[0]);
+            walk_body(k, s);
     }
     k->n = n;
 }
 
 void kir_fold_conditions(Arena *a, KFun *f)
 {
-    Known k = {.arena = a};
+    Known k = {.arena = a, .alone = f->alone};
     walk(&k, &f->body);
 }

@@ -21,9 +21,12 @@
  *
  * The loops over lanes become vectors; a loop whose turns wait for each other does not. What turns
  * do they do for lanes, too, that are done, whose values stay: so such a loop does nothing but
- * compute, and does not divide integers. The last lanes begin so early that they are all there, and
- * what some elements are is computed twice: so no element reads what another one writes, nor do two
- * statements write to the same array. Where there are fewer elements the loop stays.
+ * compute, and does not divide integers. No element reads what another one writes, nor do two
+ * statements write to the same array.
+ *
+ * The last lanes begin so early that they are all there, and what some elements are is computed
+ * twice; where there are fewer elements the loop stays. Where elements are added up outside of it,
+ * in one straight piece, lanes do that in their order, and the loop stays for the last elements.
  *
  * Pieces. The body of the loop is cut at its inner loops, into straight pieces and loops in turns.
  * What one piece knows and another one needs is in an array of the lanes.
@@ -59,6 +62,7 @@ typedef struct {
     Piece pieces[MOST_PIECES];
     int n_pieces;
     VEC(Shared) vars;
+    bool ordered;      /* does an element change what is outside of the loop? */
     const KExp *first; /* the element of lane 0 */
     const KExp *turn;  /* of a loop in turns of all: its variable */
     /* of the loop that asks its lanes next: */
@@ -98,9 +102,10 @@ static bool computes(const KBlock *b)
 }
 
 typedef struct {
-    PtrSet *bound; /* variables that the body binds */
+    Arena *arena;
+    PtrSet *bound;      /* variables that the body binds */
+    VEC(KVar *) others; /* those of outside that it sets */
     int n;
-    bool sets_others;
 } Inside;
 
 static bool note_inside(void *env, KStm *s)
@@ -109,8 +114,8 @@ static bool note_inside(void *env, KStm *s)
     w->n++;
     if (kstm_def(s))
         ptrset_add(w->bound, kstm_def(s));
-    if (kstm_info[s->kind].flags & KF_SET)
-        w->sets_others |= !ptrset_has(w->bound, s->var);
+    if ((kstm_info[s->kind].flags & KF_SET) && !ptrset_has(w->bound, s->var))
+        vec_push(w->arena, &w->others, s->var);
     return true;
 }
 
@@ -171,40 +176,6 @@ static bool is_inner(const KStm *s, const PtrSet *bound, bool *turns)
     return *turns || !divides;
 }
 
-static bool add_piece(Lanes *l, Piece p)
-{
-    if (l->n_pieces == MOST_PIECES)
-        return false;
-    l->pieces[l->n_pieces++] = p;
-    return true;
-}
-
-/* Cuts the body into pieces; false where something cannot be done in lanes, or nothing is to gain.
- */
-static bool cut(Lanes *l)
-{
-    const KBlock *b = &l->loop->body[0];
-    Inside in = {.bound = ptrmap_new(l->arena)};
-    ptrset_add(in.bound, l->loop->var);
-    kblock_visit(b, &(KVisitor){.env = &in, .enter = note_inside});
-    bool pays = false, fits = in.n <= MOST_STMS && !in.sets_others;
-    int from = 0;
-    for (int i = 0; fits && i < b->n; i++) {
-        const KStm *s = b->at[i];
-        Piece p = {.from = i, .to = i + 1, .loop = s};
-        if (is_inner(s, in.bound, &p.turns)) {
-            fits = add_piece(l, (Piece){.from = from, .to = i}) && add_piece(l, p);
-            pays |= !p.turns;
-            from = i + 1;
-        } else {
-            fits = is_straight(s) && (s->kind != KST_STORE || stores_alone(b, i));
-        }
-    }
-    return fits && pays && add_piece(l, (Piece){.from = from, .to = b->n});
-}
-
-/* --- What pieces know ------------------------------------------------------------------------- */
-
 /* The loop that piece p asks its lanes about at its end; NULL: it is none of those. */
 static const KStm *asks_for(const Lanes *l, int p)
 {
@@ -228,6 +199,57 @@ static bool touches(const Lanes *l, int p, const KVar *v)
     }
     return next && kstm_uses(next, v);
 }
+
+/* Does one straight piece alone know v, a variable of outside? */
+static bool knows_alone(const Lanes *l, const KVar *v)
+{
+    int n = 0;
+    bool loops = false;
+    for (int p = 0; p < l->n_pieces; p++)
+        if (touches(l, p, v)) {
+            n++;
+            loops |= l->pieces[p].loop != NULL;
+        }
+    return n == 1 && !loops;
+}
+
+static bool add_piece(Lanes *l, Piece p)
+{
+    if (l->n_pieces == MOST_PIECES)
+        return false;
+    l->pieces[l->n_pieces++] = p;
+    return true;
+}
+
+/* Cuts the body into pieces; false where something cannot be done in lanes, or nothing is to gain.
+ */
+static bool cut(Lanes *l)
+{
+    const KBlock *b = &l->loop->body[0];
+    Inside in = {.arena = l->arena, .bound = ptrmap_new(l->arena)};
+    ptrset_add(in.bound, l->loop->var);
+    kblock_visit(b, &(KVisitor){.env = &in, .enter = note_inside});
+    bool pays = false, fits = in.n <= MOST_STMS;
+    int from = 0;
+    for (int i = 0; fits && i < b->n; i++) {
+        const KStm *s = b->at[i];
+        Piece p = {.from = i, .to = i + 1, .loop = s};
+        if (is_inner(s, in.bound, &p.turns)) {
+            fits = add_piece(l, (Piece){.from = from, .to = i}) && add_piece(l, p);
+            pays |= !p.turns;
+            from = i + 1;
+        } else {
+            fits = is_straight(s) && (s->kind != KST_STORE || stores_alone(b, i));
+        }
+    }
+    fits = fits && pays && add_piece(l, (Piece){.from = from, .to = b->n});
+    for (int j = 0; fits && j < in.others.n; j++)
+        fits = knows_alone(l, in.others.at[j]);
+    l->ordered = in.others.n > 0;
+    return fits;
+}
+
+/* --- What pieces know ------------------------------------------------------------------------- */
 
 static bool sets(const Lanes *l, int p, const KVar *v)
 {
@@ -433,17 +455,13 @@ static void piece(Lanes *l, int p)
 
 /* --- The loop --------------------------------------------------------------------------------- */
 
-static void in_lanes(Lanes *l)
+/* The loop over the first elements of lanes, and what goes on in it. */
+static void lanes_from(Lanes *l, const KExp *beg, const KExp *end, const KExp *most)
 {
     Arena *a = l->arena;
     KBuild *b = l->b;
-    const KStm *s = l->loop;
-    const KExp *most = kx_int(a, LANES);
-    const KExp *beg = kb_let(b, "beg", s->x[0]), *end = kb_let(b, "end", s->x[1]);
-    share_all(l);
-    kb_if(b, kx_le(a, most, kx_sub(a, end, beg)));
-    const KExp *base = kb_for(b, "base", beg, end, most);
-    l->first = kb_let(b, "first", kx_min(a, base, kx_sub(a, end, most)));
+    const KExp *base = kb_for(b, "base", beg, end, kx_int(a, LANES));
+    l->first = kb_let(b, "first", kx_min(a, base, most));
     for (int j = 0; j < l->vars.n; j++) {
         Shared *v = &l->vars.at[j];
         if (v->needed)
@@ -452,8 +470,28 @@ static void in_lanes(Lanes *l)
     for (int p = 0; p < l->n_pieces; p++)
         piece(l, p);
     kb_end(b);
+}
+
+static void in_lanes(Lanes *l, KStm *s)
+{
+    Arena *a = l->arena;
+    KBuild *b = l->b;
+    const KExp *lanes = kx_int(a, LANES);
+    const KExp *beg = kb_let(b, "beg", s->x[0]), *end = kb_let(b, "end", s->x[1]);
+    const KExp *n = kb_let(b, "n", kx_sub(a, end, beg));
+    share_all(l);
+    if (l->ordered) {
+        const KExp *whole = kx_mul(a, kx_quot(a, kx_max(a, n, kx_int(a, 0)), lanes), lanes);
+        const KExp *rest = kb_let(b, "rest", kx_add(a, beg, whole));
+        lanes_from(l, beg, rest, rest);
+        s->x[0] = rest;
+        kb_push(b, s);
+        return;
+    }
+    kb_if(b, kx_le(a, lanes, n));
+    lanes_from(l, beg, end, kx_sub(a, end, lanes));
     kb_else(b);
-    kb_push(b, (KStm *)s);
+    kb_push(b, s);
     kb_end(b);
 }
 
@@ -463,7 +501,7 @@ static void leave(void *env, KBuild *b, KStm *s)
     bool counts =
         s->kind == KST_FOR && !s->doubling && kx_is_int(s->x[2], 1) && s->var->type.elem == T_I64;
     if (counts && cut(&l))
-        in_lanes(&l);
+        in_lanes(&l, s);
     else
         kb_push(b, s);
 }

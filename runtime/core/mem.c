@@ -180,7 +180,9 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
     rt_unref(ctx, out);
     if (bytes < 0 || bytes > RT_MAX_BYTES)
         return rt_error_set(ctx, "array of %" PRId64 " bytes is too large (block %s)", bytes, name);
-    int64_t round = RT_WATCHED ? 1 : RT_BLOCK_ROUND, some = bytes ? bytes : 1;
+    /* Whole words, in which atomics change bytes (kernels/thread/hist.c). */
+    int64_t round = RT_WATCHED ? (int64_t)sizeof(uint32_t) : RT_BLOCK_ROUND;
+    int64_t some = bytes ? bytes : 1;
     int64_t size = (some / round + (some % round != 0)) * round;
     rt_mem *m = rt_take_dead_block(ctx, size, name);
     if (!m) {

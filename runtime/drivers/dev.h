@@ -107,8 +107,8 @@ RT_API void rt_dev_program_unref(rt_dev *d, rt_dev_program *p);
 RT_API rt_dev_error rt_dev_kernel_new(rt_dev *d, rt_dev_program *p, const char *name,
                                       rt_dev_kernel **out, char **log);
 RT_API void rt_dev_kernel_free(rt_dev *d, rt_dev_kernel *k);
-/* Are accesses to memory watched (AddressSanitizer)? Then blocks are as long as what is in them,
- * and lie by themselves. */
+/* Are accesses to memory watched (AddressSanitizer)? Then blocks are hardly longer than what is in
+ * them, and lie by themselves. */
 #if defined(__SANITIZE_ADDRESS__)
 #define RT_WATCHED 1
 #elif defined(__has_feature)

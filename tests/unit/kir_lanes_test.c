@@ -109,20 +109,31 @@ static KBuf *param(KBuild *b, const char *name, PrimType t)
     return buf;
 }
 
+/* all := what depends on the order of elements. */
+static void add_up(Made *m, KVar *all)
+{
+    const KExp *x = kx_prim2(m->a, OP_MUL, kx_var(m->a, all), constant(m, T_I64, 3));
+    kb_set(m->b, all, kx_prim2(m->a, OP_ADD, x, number(m, T_I64, 1)));
+}
+
 static KFun *random_kernel(Arena *a, uint64_t seed, int n)
 {
     static const PrimType types[VARS] = {T_I32, T_I64, T_I32, T_I8};
     KBuild *b = kb_new(a);
     Made m = {.a = a, .b = b, .seed = seed};
-    KBuf *out[VARS], *xs = param(b, "xs", T_I32);
+    KBuf *out[VARS], *xs = param(b, "xs", T_I32), *sum = param(b, "sum", T_I64);
+    int adds = any(&m, 3); /* before, behind the loops, or nowhere */
     b->fun->name = "turning";
     b->fun->alone = true;
     for (int j = 0; j < VARS; j++)
         out[j] = param(b, kb_name(b, "out"), types[j]);
+    KVar *all = kb_var(b, "all", T_I64, kx_int(a, 1));
     const KExp *i = kb_for(b, "i", kx_int(a, 0), kx_int(a, n), kx_int(a, 1));
     m.x = kb_load(b, "x", xs, i);
     for (int j = 0; j < VARS; j++)
         m.vars[j] = kb_var(b, "v", types[j], kx_conv(a, types[j], m.x));
+    if (adds == 0)
+        add_up(&m, all);
     for (int loops = 1 + any(&m, MOST_LOOPS); loops > 0; loops--) {
         changes(&m, 2);
         int kind = any(&m, 4);
@@ -132,10 +143,13 @@ static KFun *random_kernel(Arena *a, uint64_t seed, int n)
             conditional(&m, kind == 3);
     }
     changes(&m, 2);
+    if (adds == 1)
+        add_up(&m, all);
     for (int j = 0; j < VARS; j++)
         if (j == 0 || any(&m, 2))
             kb_store(b, out[j], i, kx_var(a, m.vars[j]));
     kb_end(b);
+    kb_store(b, sum, kx_int(a, 0), kx_var(a, all));
     return b->fun;
 }
 
@@ -144,7 +158,7 @@ static Ev *run(Arena *a, const KFun *f, int n)
     Ev *ev = ev_new(a, f, 1, 1);
     uint64_t seed = 99;
     for (int i = 0; i < f->params.n; i++)
-        ev_add(ev, f->params.at[i].buf, n);
+        ev_add(ev, f->params.at[i].buf, n + 1);
     for (int i = 0; i < n; i++)
         ((int32_t *)ev->mem[0].at)[i] = (int32_t)(ev_random(&seed) % 41) - 20;
     ev->now = 0;
