@@ -55,7 +55,7 @@ typedef struct {
     bool compiled;        /* --compiled: run does not interpret */
     bool portable;        /* --portable: kernels do not use what only this processor has */
     bool force;           /* --force: writes over files that are not ours */
-    bool strict_math;     /* --strict-math: see Plan and BinaryKernels */
+    bool strict_math;     /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
     PassOptions passes;
@@ -345,7 +345,7 @@ static int write_library(Ctx *cx, const Options *o, const Plan *plan, const Outp
 static BinaryKernels program_text(Ctx *cx, const Options *o, const Plan *plan, Out *text)
 {
     stage_enter("emit");
-    return (BinaryKernels){emit_c(cx, text, plan, o->file), o->portable, o->strict_math};
+    return (BinaryKernels){emit_c(cx, text, plan, o->file), o->portable};
 }
 
 /* Writes NAME.c and builds NAME. */

@@ -69,8 +69,8 @@ static void definitions(Emit *em)
 }
 
 /* What native.h defines as other functions, for kernels alone. */
-static const char *const renamed[] = {"mf_exp_f32", "mf_log_f32", "mf_sin_f32",
-                                      "mf_sin_f64", "mf_cos_f32", "mf_cos_f64"};
+static const char *const renamed[] = {"mf_exp_f32", "mf_log_f32", "mf_sin_f32", "mf_sin_f64",
+                                      "mf_cos_f32", "mf_cos_f64", "mf_mad_f32", "mf_mad_f64"};
 
 void emit_functions(Emit *em)
 {
@@ -81,6 +81,8 @@ void emit_functions(Emit *em)
                ktargets[KTARGET_NATIVE].what);
     if (em->p->strict_math)
         out_puts(em->o, "#define MF_STRICT_MATH\n\n");
+    else if (em->p->same_math)
+        out_puts(em->o, "#define MF_SAME_MATH\n\n");
     emit_runtime(em->o, RUNTIME_KERNELS);
     definitions(em);
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)

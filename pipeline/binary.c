@@ -47,11 +47,11 @@ static const char *compiled_runtime(Arena *a)
 
 /* --- The calls of the C compiler -------------------------------------------------------------- */
 
-/* Kernels are optimised for this machine, host code little: -O2 would take twice as long. Host code
- * rounds floats as the language says; kernels may add a product that was not rounded, as those of
- * GPUs do, unless asked not to (BinaryKernels). */
+/* Kernels are optimised for this machine, host code little: -O2 would take twice as long. No sum
+ * takes a product in without being rounded, but where kernels ask for it (mf_mad_f32): C compilers
+ * do so here and not there, and what two kernels compute of the same element must be the same (a
+ * filter counts what it keeps before it keeps it). */
 #define EXACT "-ffp-contract=off"
-#define FUSED "-ffp-contract=fast"
 #if defined(__aarch64__)
 #define NATIVE "-mcpu=native"
 #elif defined(__x86_64__) || defined(__i386__)
@@ -73,15 +73,14 @@ static const char *const wide[] = {"-mavx2", "-mfma", "-mbmi2", "-DRT_WIDE"};
 /* The flags of kernels, of their first or second text. */
 static const char *const *kernel_flags(Arena *a, const BinaryKernels *k, bool second)
 {
-    static const char *const all[] = {"-O3", "-fno-math-errno", "-fno-trapping-math", "-w"};
+    static const char *const all[] = {"-O3", "-fno-math-errno", "-fno-trapping-math", "-w", EXACT};
     enum { ALL = sizeof all / sizeof *all, WIDE = sizeof wide / sizeof *wide };
-    const char **flags = NEWN(a, const char *, ALL + WIDE + 2);
+    const char **flags = NEWN(a, const char *, ALL + WIDE + 1);
     memcpy(flags, all, sizeof all);
-    flags[ALL] = k->strict_math ? EXACT : FUSED;
     if (second)
-        memcpy(flags + ALL + 1, wide, sizeof wide);
+        memcpy(flags + ALL, wide, sizeof wide);
     else
-        flags[ALL + 1] = k->portable ? NULL : NATIVE;
+        flags[ALL] = k->portable ? NULL : NATIVE;
     return flags;
 }
 

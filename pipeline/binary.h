@@ -9,9 +9,8 @@
 
 /* What is known of kernels that are C functions. */
 typedef struct {
-    size_t bytes;     /* of their text (emit_c) */
-    bool portable;    /* they run on other machines of this kind, too */
-    bool strict_math; /* they round each product of floats */
+    size_t bytes;  /* of their text (emit_c) */
+    bool portable; /* they run on other machines of this kind, too */
 } BinaryKernels;
 
 /* Builds NAME from NAME.c, in a new file beside it; an old NAME stays as it was until the new one

@@ -212,7 +212,8 @@ typedef struct {
     VEC(SizeParam) size_params;
     VEC(Choice *) choices;
     Texts user_params; /* names of the user's tuning parameters, of all entries */
-    bool strict_math;  /* on CPUs, no functions of vectors: MF_STRICT_MATH (native.h) */
+    bool strict_math;  /* on CPUs, see MF_STRICT_MATH (runtime/kernels/native.h) */
+    bool same_math;    /* ... see MF_SAME_MATH there */
     bool server;       /* the program speaks the server protocol without being asked to */
 } Plan;
 

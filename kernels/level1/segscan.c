@@ -509,11 +509,45 @@ static void launch_scan(PlanBuild *pb, const Stage *seq, const Stage *tiled, con
     pb_end(pb);
 }
 
-/* sums := for each chunk, the sum up to its end in its segment. */
+static void note_body(void *env, Body *b);
+
+static void note_lambda(void *env, Lambda *l)
+{
+    note_body(env, l->body);
+}
+
+/* *env: is there a function of floats, such as sin? */
+static void note_body(void *env, Body *b)
+{
+    bool *found = env;
+    for (int i = 0; i < b->stms.n && !*found; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        *found |= e->kind == E_PRIM && prim_is_float(e->prim.type) &&
+                  prim_info[e->prim.op].cost == PRIM_COST_FUNCTION;
+        if (e->kind == E_CALL)
+            note_body(env, e->call.fn->lam->body);
+        exp_visit(e, &(ExpVisitor){.env = env, .body = note_body, .lambda = note_lambda});
+    }
+}
+
+/* Are sums exact, but elements made by functions that are other ones in vectors? What is counted in
+ * one kernel must be what is counted in the other. */
+static bool wants_same_math(const Exp *e)
+{
+    bool exact = false, functions = false;
+    for (int j = 0; j < e->seg.nes.n; j++)
+        exact |= !prim_is_float(e->seg.op->params.at[j]->type.elem);
+    note_body(&functions, e->seg.body);
+    return exact && functions;
+}
+
+/* sums := for each chunk, the sum up to its end in its segment. Its elements are made twice, here
+ * and where they are scanned. */
 static void sum_chunks(PlanBuild *pb, const Exp *e, const Segments *sg, Mem **sums)
 {
     Ctx *cx = pb->cx;
     const KExp *chunks = sx_mul(cx, sg->n_segs, sg->chunks);
+    pb->plan->same_math |= wants_same_math(e);
     for (int j = 0; j < e->seg.nes.n; j++) {
         int bytes = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
         sums[j] = pb_alloc(pb, "partial", sx_mul(cx, chunks, sx_const(cx, bytes)));

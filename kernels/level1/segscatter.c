@@ -116,18 +116,21 @@ static Atom flag_in(const Body *b, Atom a)
     return e && e->kind == E_CONV && e->conv.from == T_BOOL ? e->conv.arg : (Atom){0};
 }
 
-/* Does the scan count flags, which it maps out? */
-static bool counts(const Stm *scan)
+/* The number of the result that is the flags, where the scan counts and maps them out; 0: none. */
+static int counted(const Stm *scan)
 {
     const Exp *e = scan->exp;
     const Body *op = e->seg.op->body;
     const Exp *sum = e->seg.nes.n == 1 ? op_in(op, op->res.at[0], OP_ADD) : NULL;
     const Var *x = e->seg.op->params.at[0], *y = e->seg.op->params.at[1];
-    Atom flag = flag_in(e->seg.body, e->seg.body->res.at[0]), ne = e->seg.nes.at[0];
-    return sum && scan->pat.n == 2 && flag.var && flag.var == e->seg.body->res.at[1].var &&
-           !ne.var && ne.c.i == 0 &&
-           ((sum->prim.args.at[0].var == x && sum->prim.args.at[1].var == y) ||
-            (sum->prim.args.at[0].var == y && sum->prim.args.at[1].var == x));
+    if (!sum || e->seg.nes.at[0].var || e->seg.nes.at[0].c.i != 0)
+        return 0;
+    const Var *p = sum->prim.args.at[0].var, *q = sum->prim.args.at[1].var;
+    Atom flag = flag_in(e->seg.body, e->seg.body->res.at[0]);
+    int j = scan->pat.n - 1;
+    while (j > 0 && (!flag.var || e->seg.body->res.at[j].var != flag.var))
+        j--;
+    return (p == x && q == y) || (p == y && q == x) ? j : 0;
 }
 
 /* The number of the scan's result that the scatter's variable is an element of; -1: none. */
@@ -139,8 +142,8 @@ static int result_of(const Stm *scan, const NestDim *d, Atom a)
     return -1;
 }
 
-/* Is a, in the scatter's body, flag * count - 1? */
-static bool is_place(const Stm *scan, const Exp *scatter, Atom a)
+/* Is a, in the scatter's body, flag * count - 1? flags: their number among the scan's results. */
+static bool is_place(const Stm *scan, const Exp *scatter, Atom a, int flags)
 {
     const Body *b = scatter->seg.body;
     const NestDim *d = &scatter->seg.nest.at[0];
@@ -151,7 +154,8 @@ static bool is_place(const Stm *scan, const Exp *scatter, Atom a)
         return false;
     for (int k = 0; k < 2; k++) {
         Atom flag = flag_in(b, product->prim.args.at[k]);
-        if (result_of(scan, d, flag) == 1 && result_of(scan, d, product->prim.args.at[1 - k]) == 0)
+        if (result_of(scan, d, flag) == flags &&
+            result_of(scan, d, product->prim.args.at[1 - k]) == 0)
             return true;
     }
     return false;
@@ -161,12 +165,13 @@ bool seg_keeps(const Stm *scan, const ScanReader *r)
 {
     const Exp *scatter = r->scatter->exp;
     Atom width = nest_width(&scan->exp->seg.nest);
-    if (!counts(scan))
+    int flags = counted(scan);
+    if (!flags)
         return false;
     for (int j = 0; j < scatter->seg.dests.n; j++) {
         const Dest *d = &scatter->seg.dests.at[j];
         if (d->rank != 1 || !atom_eq(d->arr.var->type.dims[0], width) ||
-            !is_place(scan, scatter, scatter->seg.body->res.at[j]))
+            !is_place(scan, scatter, scatter->seg.body->res.at[j], flags))
             return false;
     }
     return scatter->seg.dests.n > 0;

@@ -99,13 +99,61 @@ void kg_call(KGen *kg, const Stm *s)
 
 /* --- Operators ----------------------------------------------------------------------------- */
 
+/* Is the operator the sum of two floats? */
+static bool is_sum(const Lambda *op)
+{
+    const Exp *e = op->body->stms.n == 1 ? op->body->stms.at[0].exp : NULL;
+    if (op->params.n != 2 || !e || e->kind != E_PRIM || e->prim.op != OP_ADD ||
+        !prim_is_float(e->prim.type))
+        return false;
+    const Var *x = e->prim.args.at[0].var, *y = e->prim.args.at[1].var;
+    const Var *a = op->params.at[0], *b = op->params.at[1];
+    return ((x == a && y == b) || (x == b && y == a)) &&
+           op->body->res.at[0].var == op->body->stms.at[0].pat.at[0];
+}
+
+/* The product that x was just bound to, of numbers that are still what they were; NULL: it is none.
+ */
+static const KExp *product(const KBuild *b, const KExp *x)
+{
+    enum { RECENT = 4, LEVELS = 2 };
+    for (int level = b->open.n - 1; level >= 0 && level >= b->open.n - LEVELS; level--) {
+        const KBlock *block = b->open.at[level];
+        for (int i = block->n - 1; i >= 0 && i >= block->n - RECENT; i--) {
+            const KStm *s = block->at[i];
+            if (s->kind == KST_LET && x->kind == KE_VAR && s->var == x->var)
+                return s->x[0]->kind == KE_PRIM && s->x[0]->op == OP_MUL && !kexp_changes(s->x[0])
+                           ? s->x[0]
+                           : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* A sum of products, one of which is x: on CPUs with vectors one operation, where they have it. How
+ * a reduction rounds is the compiler's choice. */
+static void add_product(KGen *kg, const Lambda *op, const KExp *xy)
+{
+    Arena *a = kg->cx->perm;
+    const Stm *s = &op->body->stms.at[0];
+    const KExp *now = kg_atom(kg, atom_var(op->params.at[0])),
+               *x = kg_atom(kg, atom_var(op->params.at[1]));
+    const KExp *mad = kx_prim(a, OP_MAD, xy->type.elem, (const KExp *[]){xy->x[0], xy->x[1], now});
+    kg_let(kg, s->pat.at[0],
+           kx_select(a, kg_id(kg, KID_VECTORS), mad, kx_prim2(a, OP_ADD, now, x)));
+}
+
 const KExp **kg_apply(KGen *kg, const Lambda *op, int n, const KExp *const *a, const KExp *const *x)
 {
+    const KExp *xy = is_sum(op) ? product(kg->kb, x[0]) : NULL;
     for (int j = 0; j < n; j++) {
         kg_let(kg, op->params.at[j], a[j]);
         kg_let(kg, op->params.at[n + j], x[j]);
     }
-    kg_stms(kg, op->body);
+    if (xy)
+        add_product(kg, op, xy);
+    else
+        kg_stms(kg, op->body);
     const KExp **res = NEWN(kg->cx->perm, const KExp *, n);
     for (int j = 0; j < n; j++)
         res[j] = kg_atom(kg, op->body->res.at[j]);

@@ -498,8 +498,8 @@ static void in_lanes(Lanes *l, KStm *s)
 static void leave(void *env, KBuild *b, KStm *s)
 {
     Lanes l = {.arena = env, .b = b, .loop = s};
-    bool counts =
-        s->kind == KST_FOR && !s->doubling && kx_is_int(s->x[2], 1) && s->var->type.elem == T_I64;
+    bool counts = s->kind == KST_FOR && !s->doubling && kx_is_int(s->x[2], 1) &&
+                  s->var->type.elem == T_I64 && !kexp_changes(s->x[0]) && !kexp_changes(s->x[1]);
     if (counts && cut(&l))
         in_lanes(&l, s);
     else

@@ -194,11 +194,20 @@ typedef mf_i64 mf_index;
 #define mf_exp_f32 mf_straight_exp
 #define mf_log_f32 mf_straight_log
 
+/* What one instruction does is as fast as its product alone. */
+#if (defined(__FMA__) || defined(__ARM_FEATURE_FMA)) && !defined(MF_STRICT_MATH)
+#define mf_mad_f32 __builtin_fmaf
+#define mf_mad_f64 __builtin_fma
+#endif
+
 /* What the C library has for vectors, too (libmvec of glibc, which -lm brings). They err by up to
  * four units in the last place, and what a loop's vectors leave over is computed one by one, with
  * less: equal elements may have results that differ in their last bits. MF_STRICT_MATH does without
- * them (minifut compile --strict-math). */
-#if defined(__GLIBC__) && defined(__x86_64__) && !defined(__clang__) && !defined(MF_STRICT_MATH)
+ * them (minifut compile --strict-math), and so do programs that make the same element in two
+ * kernels and must find it to be the same, such as what a filter counts and keeps (MF_SAME_MATH).
+ */
+#if defined(__GLIBC__) && defined(__x86_64__) && !defined(__clang__) &&                            \
+    !defined(MF_STRICT_MATH) && !defined(MF_SAME_MATH)
 #define MF_OF_VECTORS __attribute__((const, nothrow, simd("notinbranch")))
 #define MF_VECTOR1(name)                                                                           \
     MF_OF_VECTORS double name(double);                                                             \

@@ -157,8 +157,8 @@ def test_flags():
     """What is timed is compiled as users have it."""
     text = (ROOT / "pipeline/binary.c").read_text()
     flags = re.findall(r'"(.*?)"', re.search(r"static const char \*const all\[\] = \{(.*?)\}", text, re.S)[1])
-    fused = re.search(r'#define FUSED "(.*)"', text)[1]
-    check({*flags, fused} - {"-w"} == set(programs.KERNELS), f"{flags} and {programs.KERNELS}")
+    exact = re.search(r'#define EXACT "(.*)"', text)[1]
+    check({*flags, exact} - {"-w"} == set(programs.KERNELS), f"{flags} and {programs.KERNELS}")
 
 
 def test_text_size(minifut):

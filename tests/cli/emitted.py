@@ -216,10 +216,8 @@ def kernels_are_compiled_apart(box):
     if len(told) != 3 or len(of) != 1 or "-O3" not in of[0] or "=native" not in of[0] or "-DRT_PARTS=1 -DRT_PART=0" not in of[0]:
         raise Failed(f"asked: {told}")
     host = [line for line in told if "-DRT_PART_HOST" in line]
-    if len(host) != 1 or "-O1" not in host[0] or "-ffp-contract=off" not in host[0] or "-ffp-contract=fast" not in of[0]:
+    if len(host) != 1 or "-O1" not in host[0] or any("-ffp-contract=off" not in line for line in told):
         raise Failed(f"asked: {told}")
-    if any("-ffp-contract=off" not in line for line in calls(box, "--strict-math p.sf")):
-        raise Failed("products are rounded with --strict-math")
     portable = calls(box, "--portable p.sf")
     if "=native" in "".join(portable):
         raise Failed("for this machine")
