@@ -1,4 +1,5 @@
 """Futhark's own Python clients drive generated servers. usage: run.py MINIFUT BUILD_FOLDER"""
+import contextlib
 import fcntl
 import os
 import re
@@ -227,7 +228,8 @@ def test_time_limit(s, xss, want):
 
 def test_endless_launch(binary):
     """A launch that goes on beyond the time limit ends the server, which says so. Building does not count."""
-    with Server(binary) as s:
+    # What the server does not read any more, the client may find when it closes the pipe only.
+    with contextlib.suppress(BrokenPipeError), Server(binary) as s:
         for name, value in ("few", 10), ("more", 20), ("many", (1 << 31) - 1):
             s.put_value(name, np.int64(value))
         s.cmd_call("spin", "out", "few")
