@@ -98,7 +98,7 @@ void seg_read_scanned(KGen *kg, const Stm *scan, const ScanReader *r, const KExp
 static const Exp *made_in(const Body *b, Atom a)
 {
     for (int i = 0; a.var && i < b->stms.n; i++)
-        if (b->stms.at[i].pat.at[0] == a.var)
+        if (b->stms.at[i].pat.n > 0 && b->stms.at[i].pat.at[0] == a.var)
             return b->stms.at[i].exp;
     return NULL;
 }
