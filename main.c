@@ -380,13 +380,19 @@ static int print_emitted(Ctx *cx, const Options *o, const Prog *p)
     return print_out(&out);
 }
 
+/* The program behind all passes, as a plan wants it. */
+static int load_for_plan(Ctx *cx, Options *o, Prog **p)
+{
+    o->passes.lean = true;
+    return load(cx, o, n_passes - 1, p);
+}
+
 static int cmd_compile(Options *o)
 {
     Ctx *cx = new_ctx(o);
     Prog *p;
     Plan *plan;
-    o->passes.lean = true;
-    int code = load(cx, o, n_passes - 1, &p);
+    int code = load_for_plan(cx, o, &p);
     if (code)
         return code;
     if (p->entries.n == 0) {
@@ -447,8 +453,7 @@ static int run_compiled(Options *o)
     Ctx *cx = new_ctx(o);
     Prog *p;
     Plan *plan;
-    o->passes.lean = true;
-    int code = load(cx, o, n_passes - 1, &p);
+    int code = load_for_plan(cx, o, &p);
     if (code)
         return code;
     const Entry *entry = interp_entry(p, o->entry);

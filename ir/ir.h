@@ -599,6 +599,10 @@ Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args);
 
 /* --- query.c: questions about expressions --------------------------------------------------- */
 
+/* The single scalar operation on both parameters, in any order, that the operator consists of;
+ * NULL: it is more. */
+const Exp *lambda_op(const Lambda *op);
+
 static inline ExpMember exp_member(const Exp *e)
 {
     return form_info[e->kind].member;

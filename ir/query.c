@@ -167,3 +167,17 @@ bool ext_holds_sum(const ExtType *x)
             return true;
     return x->n_variants || (x->elem && ext_holds_sum(x->elem));
 }
+
+const Exp *lambda_op(const Lambda *op)
+{
+    const Body *b = op->body;
+    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_PRIM ||
+        b->stms.at[0].pat.at[0] != b->res.at[0].var)
+        return NULL;
+    const Exp *e = b->stms.at[0].exp;
+    if (e->prim.args.n != 2)
+        return NULL;
+    const Var *a = e->prim.args.at[0].var, *x = e->prim.args.at[1].var;
+    const Var *p = op->params.at[0], *q = op->params.at[1];
+    return (a == p && x == q) || (a == q && x == p) ? e : NULL;
+}

@@ -4,7 +4,10 @@
  * scanned, (3) each chunk is scanned, beginning with the sum of the chunks before it. Segments of
  * one chunk need (3) only. A chunk is scanned by P threads in tiles of neighbouring elements,
  * several of them a thread, which scans its own in registers; or, on a CPU and when segments are
- * very short, by one thread. Operators on arrays: one thread a segment. */
+ * very short, by one thread. Operators on arrays: one thread a segment.
+ *
+ * Elements are made twice, in (1) and in (3). Where sums are exact, as of a filter's flags, both
+ * must find the same (wants_same_math). */
 #include "kernels/level1/segments.h"
 
 /* Writes the accumulators as the scanned results of the present element. */
@@ -509,15 +512,15 @@ static void launch_scan(PlanBuild *pb, const Stage *seq, const Stage *tiled, con
     pb_end(pb);
 }
 
-static void note_body(void *env, Body *b);
+static void functions_in_body(void *env, Body *b);
 
-static void note_lambda(void *env, Lambda *l)
+static void functions_in_lambda(void *env, Lambda *l)
 {
-    note_body(env, l->body);
+    functions_in_body(env, l->body);
 }
 
 /* *env: is there a function of floats, such as sin? */
-static void note_body(void *env, Body *b)
+static void functions_in_body(void *env, Body *b)
 {
     bool *found = env;
     for (int i = 0; i < b->stms.n && !*found; i++) {
@@ -525,8 +528,9 @@ static void note_body(void *env, Body *b)
         *found |= e->kind == E_PRIM && prim_is_float(e->prim.type) &&
                   prim_info[e->prim.op].cost == PRIM_COST_FUNCTION;
         if (e->kind == E_CALL)
-            note_body(env, e->call.fn->lam->body);
-        exp_visit(e, &(ExpVisitor){.env = env, .body = note_body, .lambda = note_lambda});
+            functions_in_body(env, e->call.fn->lam->body);
+        exp_visit(
+            e, &(ExpVisitor){.env = env, .body = functions_in_body, .lambda = functions_in_lambda});
     }
 }
 
@@ -537,7 +541,7 @@ static bool wants_same_math(const Exp *e)
     bool exact = false, functions = false;
     for (int j = 0; j < e->seg.nes.n; j++)
         exact |= !prim_is_float(e->seg.op->params.at[j]->type.elem);
-    note_body(&functions, e->seg.body);
+    functions_in_body(&functions, e->seg.body);
     return exact && functions;
 }
 

@@ -1,6 +1,6 @@
 /* segscatter^1: one thread computes one element's positions and values and writes them, if they lie
  * in bounds. When two threads write the same place, one of the values stays. Also the scatter that
- * reads a scan, where the scan is made (segback.c, segscan.c). */
+ * reads a scan, where the scan is made (segback.c, segscan.c), and what makes both a filter. */
 #include "kernels/level1/segments.h"
 
 static void write_elements(KGen *kg, const Exp *e, const ArrLoc *outs)
@@ -120,17 +120,15 @@ static Atom flag_in(const Body *b, Atom a)
 static int counted(const Stm *scan)
 {
     const Exp *e = scan->exp;
-    const Body *op = e->seg.op->body;
-    const Exp *sum = e->seg.nes.n == 1 ? op_in(op, op->res.at[0], OP_ADD) : NULL;
-    const Var *x = e->seg.op->params.at[0], *y = e->seg.op->params.at[1];
-    if (!sum || e->seg.nes.at[0].var || e->seg.nes.at[0].c.i != 0)
+    const Exp *sum = e->seg.nes.n == 1 ? lambda_op(e->seg.op) : NULL;
+    if (!sum || sum->prim.op != OP_ADD || sum->prim.type != T_I64 ||
+        !atom_is_int(e->seg.nes.at[0], 0))
         return 0;
-    const Var *p = sum->prim.args.at[0].var, *q = sum->prim.args.at[1].var;
     Atom flag = flag_in(e->seg.body, e->seg.body->res.at[0]);
     int j = scan->pat.n - 1;
     while (j > 0 && (!flag.var || e->seg.body->res.at[j].var != flag.var))
         j--;
-    return (p == x && q == y) || (p == y && q == x) ? j : 0;
+    return j;
 }
 
 /* The number of the scan's result that the scatter's variable is an element of; -1: none. */
@@ -149,8 +147,7 @@ static bool is_place(const Stm *scan, const Exp *scatter, Atom a, int flags)
     const NestDim *d = &scatter->seg.nest.at[0];
     const Exp *less = op_in(b, a, OP_SUB);
     const Exp *product = less ? op_in(b, less->prim.args.at[0], OP_MUL) : NULL;
-    Atom one = less ? less->prim.args.at[1] : a;
-    if (!product || one.var || one.c.i != 1)
+    if (!product || !atom_is_int(less->prim.args.at[1], 1))
         return false;
     for (int k = 0; k < 2; k++) {
         Atom flag = flag_in(b, product->prim.args.at[k]);

@@ -102,14 +102,8 @@ void kg_call(KGen *kg, const Stm *s)
 /* Is the operator the sum of two floats? */
 static bool is_sum(const Lambda *op)
 {
-    const Exp *e = op->body->stms.n == 1 ? op->body->stms.at[0].exp : NULL;
-    if (op->params.n != 2 || !e || e->kind != E_PRIM || e->prim.op != OP_ADD ||
-        !prim_is_float(e->prim.type))
-        return false;
-    const Var *x = e->prim.args.at[0].var, *y = e->prim.args.at[1].var;
-    const Var *a = op->params.at[0], *b = op->params.at[1];
-    return ((x == a && y == b) || (x == b && y == a)) &&
-           op->body->res.at[0].var == op->body->stms.at[0].pat.at[0];
+    const Exp *e = lambda_op(op);
+    return op->params.n == 2 && e && e->prim.op == OP_ADD && prim_is_float(e->prim.type);
 }
 
 /* The product that x was just bound to, of numbers that are still what they were; NULL: it is none.

@@ -2,21 +2,6 @@
  * is updated, where the operator combines each apart from the others. */
 #include "kernels/thread/hist.h"
 
-/* The single operation on both parameters that op consists of. */
-static const Exp *single_op(const Lambda *op)
-{
-    const Body *b = op->body;
-    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_PRIM ||
-        b->stms.at[0].pat.at[0] != b->res.at[0].var)
-        return NULL;
-    const Exp *e = b->stms.at[0].exp;
-    if (e->prim.args.n != 2)
-        return NULL;
-    const Var *a = e->prim.args.at[0].var, *x = e->prim.args.at[1].var;
-    const Var *p = op->params.at[0], *q = op->params.at[1];
-    return (a == p && x == q) || (a == q && x == p) ? e : NULL;
-}
-
 static bool is_atomic(PrimOp op)
 {
     return op == OP_ADD || op == OP_MIN || op == OP_MAX || op == OP_AND || op == OP_OR ||
@@ -34,7 +19,7 @@ PrimType hist_word(PrimType t)
 static PrimOp atomic_of(const Lambda *op)
 {
     PrimType t = op->params.at[0]->type.elem;
-    const Exp *e = single_op(op);
+    const Exp *e = lambda_op(op);
     if (!e || !is_atomic(e->prim.op) || prim_type_bytes[t] < 4)
         return N_PRIM_OPS;
     /* On floating-point numbers there are sums, of atomics on 64 bits those of the
@@ -47,7 +32,7 @@ static PrimOp atomic_of(const Lambda *op)
 /* Integers of 8 and 16 bits are combined as those of 32, whose upper bits are not asked for. */
 static PrimOp in_word(const Lambda *op)
 {
-    const Exp *e = single_op(op);
+    const Exp *e = lambda_op(op);
     return e && is_atomic(e->prim.op) && prim_is_int(e->prim.type) ? e->prim.op : N_PRIM_OPS;
 }
 

@@ -163,7 +163,7 @@ static bool uses_bound(const KExp *x, const PtrSet *bound)
     return w.found;
 }
 
-/* A loop in the body, and whether it turns as often for all elements. */
+/* Is it a loop that lanes can go through, and does it turn as often for all elements? */
 static bool is_inner(const KStm *s, const PtrSet *bound, bool *turns)
 {
     if ((s->kind != KST_FOR && s->kind != KST_WHILE) || s->doubling || !computes(&s->body[0]))
@@ -176,6 +176,8 @@ static bool is_inner(const KStm *s, const PtrSet *bound, bool *turns)
     return *turns || !divides;
 }
 
+/* --- Pieces ----------------------------------------------------------------------------------- */
+
 /* The loop that piece p asks its lanes about at its end; NULL: it is none of those. */
 static const KStm *asks_for(const Lanes *l, int p)
 {
@@ -183,6 +185,7 @@ static const KStm *asks_for(const Lanes *l, int p)
     return last || l->pieces[p].loop || l->pieces[p + 1].turns ? NULL : l->pieces[p + 1].loop;
 }
 
+/* Does piece p, what it asks its lanes included, read v or give it a value? */
 static bool touches(const Lanes *l, int p, const KVar *v)
 {
     const Piece *q = &l->pieces[p];
@@ -251,6 +254,7 @@ static bool cut(Lanes *l)
 
 /* --- What pieces know ------------------------------------------------------------------------- */
 
+/* Does it give v a value? */
 static bool sets(const Lanes *l, int p, const KVar *v)
 {
     const Piece *q = &l->pieces[p];
