@@ -11,6 +11,8 @@
  *           (the destination itself if C = 1) and worked on by one group, whose work-items take
  *           turns; or by one thread, on a CPU and where the operator is one on arrays. A second
  *           kernel combines the C bins of each place. C is bounded by the memory for the bins.
+ * Bins of 8 and 16 bits, several to a word, which many would change at a time, are on GPUs summed
+ * up in words of their own (wide), by one operation each, and combined with the destination behind.
  * Nothing waits for another group. On a CPU device a chunk belongs to one work-item, without
  * atomics and barriers: its local bins are the cache's. */
 #include "kernels/level1/segments.h"
@@ -352,8 +354,8 @@ static Stage turns_kernel(const SegHist *sh, bool apart)
     return (Stage){kg, kg_finish(kg)};
 }
 
-/* The second kernel: one thread a bin. */
-static void combine_kernel(const SegHist *sh, Mem *const *parts)
+/* The second kernel: one thread a bin. wide: bins of `parts` are words (hist_word). */
+static void combine_kernel(const SegHist *sh, Mem *const *parts, bool wide)
 {
     Ctx *cx = sh->pb->cx;
     const Hist *h = &sh->hist;
@@ -368,7 +370,7 @@ static void combine_kernel(const SegHist *sh, Mem *const *parts)
         kg_sx_of(kg, kb_let(kg->kb, "at", kg_add(kg, kg_mul(kg, c, kg_host(kg, n)), b)));
     for (int j = 0; j < h->n; j++) {
         Type t = hist_bin_type(h, j);
-        KLoc l = {.mem = kg_param_mem(kg, parts[j], t.elem)};
+        KLoc l = {.mem = kg_param_mem(kg, parts[j], wide ? hist_word(t.elem) : t.elem)};
         const KExp *first = sx_mul(cx, at, kg_host_sx(kg, sx_product(cx, t.dims, t.rank)));
         l.at = lmad_row_major(cx, t, first, sx_const(cx, 1));
         xs[j] = (HistVal){.x = t.rank == 0 ? hist_get(kg, &l, t.elem) : NULL, .loc = l};
@@ -420,7 +422,7 @@ static void seghist_turns(PlanBuild *pb, SegHist *sh, bool apart)
         bytes[j] = bins_bytes(sh, j);
     }
     stages_begin(&st, n, bytes);
-    combine_kernel(sh, st.parts);
+    combine_kernel(sh, st.parts, false);
     stages_end(&st, dests);
 }
 
@@ -468,13 +470,144 @@ static void seghist_parts(PlanBuild *pb, SegHist *sh)
     pb_end(pb);
 }
 
+/* --- Wide bins of narrow values ------------------------------------------------------------ */
+
+enum { WIDE_BINS = 8 }; /* to an element, at most: they are cleared and combined */
+
+/* The operation of value j on words; N_PRIM_OPS: there is none. */
+static PrimOp word_op(const Hist *h, int j)
+{
+    const HistPart *p = &h->parts[j];
+    return p->in_word != N_PRIM_OPS ? p->in_word : p->atomic;
+}
+
+/* Are there narrow values, and do all have operations and constant neutral elements? */
+static bool can_be_wide(const Hist *h)
+{
+    bool narrow = false, all = true;
+    for (int j = 0; j < h->n; j++) {
+        narrow |= prim_type_bytes[h->op->params.at[j]->type.elem] < 4;
+        all &= word_op(h, j) != N_PRIM_OPS && !h->nes[j].var;
+    }
+    return narrow && all;
+}
+
+static Type wide_type(Type t)
+{
+    t.elem = hist_word(t.elem);
+    return t;
+}
+
+/* The operator on words. */
+static Lambda *wide_op(Ctx *cx, const Hist *h)
+{
+    Vars params = {0};
+    Atoms res = {0};
+    Bld b = bld_new(cx);
+    for (int i = 0; i < 2 * h->n; i++) {
+        const Var *v = h->op->params.at[i];
+        vec_push(cx->perm, &params, var_new(cx, v->base, wide_type(v->type), v->loc));
+    }
+    for (int j = 0; j < h->n; j++) {
+        Exp *e = exp_binop(cx, h->e->loc, word_op(h, j), atom_var(params.at[j]),
+                           atom_var(params.at[h->n + j]));
+        vec_push(cx->perm, &res, bld_exp(&b, "t", e));
+    }
+    return lambda_new(cx, params, bld_body(&b, res));
+}
+
+/* The body, whose values are words. */
+static Body *wide_body(Ctx *cx, const Hist *h)
+{
+    const Body *old = h->e->seg.body;
+    Bld b = bld_new(cx);
+    Atoms res = {0};
+    for (int i = 0; i < old->stms.n; i++)
+        bld_stm(&b, old->stms.at[i]);
+    for (int i = 0; i < old->res.n; i++) {
+        Atom x = old->res.at[i];
+        PrimType t = atom_type(x).elem;
+        bool narrow = i >= h->rank && hist_word(t) != t;
+        vec_push(cx->perm, &res,
+                 narrow ? bld_exp(&b, "wide", exp_conv(cx, h->e->loc, hist_word(t), x)) : x);
+    }
+    return bld_body(&b, res);
+}
+
+/* The same histogram with words for bins. */
+static const Exp *widened(Ctx *cx, const Hist *h)
+{
+    Exp *e = exp_new(cx, E_SEGHIST, h->e->loc);
+    *e = *h->e;
+    e->seg.dests = (Dests){0};
+    e->seg.nes = (Atoms){0};
+    for (int j = 0; j < h->n; j++) {
+        Dest d = h->dests->at[j];
+        const Type t = d.arr.var->type;
+        d.arr = atom_var(var_new(cx, "wide", wide_type(t), e->loc));
+        vec_push(cx->perm, &e->seg.dests, d);
+        vec_push(cx->perm, &e->seg.nes, const_conv(hist_word(t.elem), h->nes[j].c));
+    }
+    e->seg.op = wide_op(cx, h);
+    e->seg.body = wide_body(cx, h);
+    return e;
+}
+
+static void clear_kernel(const SegHist *sh, Mem *const *wide)
+{
+    const Hist *h = &sh->hist;
+    KGen *kg = kg_new(sh->pb, "seghist_clear", h->e);
+    const KExp *n = sx_mul(kg->cx, sh->sg.n_segs, sh->n_bins), *b = nest_open(kg, n);
+    for (int j = 0; j < h->n; j++) {
+        KBuf *bins = kg_param_mem(kg, wide[j], h->dests->at[j].arr.var->type.elem);
+        kg_updates(kg, wide[j]);
+        kb_store(kg->kb, bins, b, kg_atom(kg, h->nes[j]));
+    }
+    nest_close(kg);
+    nest_finish(kg, n);
+}
+
+/* Where work-items meet: words are cleared, take all elements, and are combined with the
+ * destination; opens the branch for where they are not worth that. False, with nothing done, for
+ * what has no words. */
+static bool wide_begin(PlanBuild *pb, const SegHist *sh)
+{
+    Ctx *cx = pb->cx;
+    const Hist *h = &sh->hist;
+    if (!can_be_wide(h))
+        return false;
+    const Exp *e = widened(cx, h);
+    ArrLoc *outs = NEWN(cx->perm, ArrLoc, h->n);
+    Mem **wide = NEWN(cx->perm, Mem *, h->n);
+    const KExp *zero = sx_const(cx, 0), *one = sx_const(cx, 1);
+    pb_choose(pb, "seghist_wide", sx_sub(cx, sx_team_size(cx), one),
+              cost_percent(cx, sx_mul(cx, sh->sg.width, sx_const(cx, WIDE_BINS)), sh->n_bins),
+              "there is an element for each eight bins");
+    for (int j = 0; j < h->n; j++) {
+        const Type t = e->seg.dests.at[j].arr.var->type;
+        const KExp *bytes = sx_const(cx, prim_type_bytes[t.elem]);
+        wide[j] = pb_alloc(pb, "wide", sx_mul(cx, sx_product(cx, t.dims, t.rank), bytes));
+        outs[j] = (ArrLoc){.mem = wide[j], .at = lmad_row_major(cx, t, zero, one)};
+    }
+    SegHist words = seghist_of(pb, e, outs), once = *sh;
+    once.sg.chunks = one;
+    clear_kernel(&words, wide);
+    seghist_parts(pb, &words);
+    combine_kernel(&once, wide, true);
+    pb_else(pb);
+    return true;
+}
+
 /* --- The construct ------------------------------------------------------------------------- */
 
 void make_seghist(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     SegHist sh = seghist_of(pb, s->exp, outs);
     if (sh.hist.parts) {
+        bool wide = wide_begin(pb, &sh);
         seghist_parts(pb, &sh);
+        if (wide)
+            pb_end(pb);
         return;
     }
     bool apart = !types_scalar(&sh.hist.op->params, 0, sh.hist.n);
