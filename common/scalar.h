@@ -45,6 +45,11 @@
 #ifndef COMMON_SCALAR_H
 #define COMMON_SCALAR_H
 
+/* Either rounding of the product will do. */
+#ifndef MF_MAD
+#define MF_MAD(a, b, c) ((a) * (b) + (c))
+#endif
+
 #ifdef __OPENCL_VERSION__
 #define MF_FN static inline
 typedef char mf_i8;
@@ -424,7 +429,7 @@ MF_INT_BITS(u16, u16, mf_u16, 16)
     }                                                                                              \
     MF_FN mf_##T mf_mad_##T(mf_##T a, mf_##T b, mf_##T c)                                          \
     {                                                                                              \
-        return a * b + c;                                                                          \
+        return MF_MAD(a, b, c);                                                                    \
     }                                                                                              \
     MF_FN mf_##T mf_lerp_##T(mf_##T a, mf_##T b, mf_##T t)                                         \
     {                                                                                              \

@@ -119,12 +119,13 @@ static void emit_program(Emit *em, const char *name)
     out_printf(em->o,
                "static const rt_program program = {\n"
                "    %s, %d, %d, %d, %d, %d,\n"
-               "    %s, %s, %s, %s, entries, %s, UINT64_C(0x%llx), %s};\n",
+               "    %s, %s, %s, %s, entries, %s, %s, UINT64_C(0x%llx), %s};\n",
                c_string(em->cx, name), p->kernels.n, plan_n_params(p), p->sites.n, em->b->types.n,
                p->entries.n, table_ref(p->kernels.n, "kernels"),
                table_ref(plan_n_params(p), "params"), table_ref(p->sites.n, "sites"),
                table_ref(em->b->types.n, "types"), p->server ? "true" : "false",
-               (unsigned long long)em->kernels_hash, table_ref(p->kernels.n, "texts"));
+               p->same_products ? "true" : "false", (unsigned long long)em->kernels_hash,
+               table_ref(p->kernels.n, "texts"));
 }
 
 /* "dir/prog.sf" -> "prog" */

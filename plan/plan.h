@@ -211,10 +211,11 @@ typedef struct {
     VEC(Threshold) thresholds;
     VEC(SizeParam) size_params;
     VEC(Choice *) choices;
-    Texts user_params; /* names of the user's tuning parameters, of all entries */
-    bool strict_math;  /* on CPUs, see MF_STRICT_MATH (runtime/kernels/native.h) */
-    bool same_math;    /* ... see MF_SAME_MATH there */
-    bool server;       /* the program speaks the server protocol without being asked to */
+    Texts user_params;  /* names of the user's tuning parameters, of all entries */
+    bool strict_math;   /* on CPUs, see MF_STRICT_MATH (runtime/kernels/native.h) */
+    bool same_math;     /* ... see MF_SAME_MATH there */
+    bool same_products; /* on GPUs, see MF_SAME_PRODUCTS (runtime/kernels/prelude.cl) */
+    bool server;        /* the program speaks the server protocol without being asked to */
 } Plan;
 
 /* --- plan.c -------------------------------------------------------------------------------- */

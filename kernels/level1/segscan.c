@@ -7,7 +7,7 @@
  * very short, by one thread. Operators on arrays: one thread a segment.
  *
  * Elements are made twice, in (1) and in (3). Where sums are exact, as of a filter's flags, both
- * must find the same (wants_same_math). */
+ * must find the same (want_same_elements). */
 #include "kernels/level1/segments.h"
 
 /* Writes the accumulators as the scanned results of the present element. */
@@ -512,37 +512,48 @@ static void launch_scan(PlanBuild *pb, const Stage *seq, const Stage *tiled, con
     pb_end(pb);
 }
 
-static void functions_in_body(void *env, Body *b);
+/* What compilers may make otherwise in each kernel: functions of floats, such as sin (of vectors),
+ * and products (added without being rounded). */
+typedef struct {
+    bool functions, products;
+} Inexact;
 
-static void functions_in_lambda(void *env, Lambda *l)
+static void inexact_in_body(void *env, Body *b);
+
+static void inexact_in_lambda(void *env, Lambda *l)
 {
-    functions_in_body(env, l->body);
+    inexact_in_body(env, l->body);
 }
 
-/* *env: is there a function of floats, such as sin? */
-static void functions_in_body(void *env, Body *b)
+/* env: Inexact */
+static void inexact_in_body(void *env, Body *b)
 {
-    bool *found = env;
-    for (int i = 0; i < b->stms.n && !*found; i++) {
+    Inexact *found = env;
+    for (int i = 0; i < b->stms.n; i++) {
         const Exp *e = b->stms.at[i].exp;
-        *found |= e->kind == E_PRIM && prim_is_float(e->prim.type) &&
-                  prim_info[e->prim.op].cost == PRIM_COST_FUNCTION;
+        if (e->kind == E_PRIM && prim_is_float(e->prim.type)) {
+            found->functions |= prim_info[e->prim.op].cost == PRIM_COST_FUNCTION;
+            found->products |= e->prim.op == OP_MUL;
+        }
         if (e->kind == E_CALL)
-            functions_in_body(env, e->call.fn->lam->body);
-        exp_visit(
-            e, &(ExpVisitor){.env = env, .body = functions_in_body, .lambda = functions_in_lambda});
+            inexact_in_body(env, e->call.fn->lam->body);
+        exp_visit(e,
+                  &(ExpVisitor){.env = env, .body = inexact_in_body, .lambda = inexact_in_lambda});
     }
 }
 
-/* Are sums exact, but elements made by functions that are other ones in vectors? What is counted in
- * one kernel must be what is counted in the other. */
-static bool wants_same_math(const Exp *e)
+/* Where sums are exact, what is counted in one kernel must be what is counted in the other. */
+static void want_same_elements(Plan *plan, const Exp *e)
 {
-    bool exact = false, functions = false;
+    bool exact = false;
     for (int j = 0; j < e->seg.nes.n; j++)
         exact |= !prim_is_float(e->seg.op->params.at[j]->type.elem);
-    functions_in_body(&functions, e->seg.body);
-    return exact && functions;
+    if (!exact)
+        return;
+    Inexact found = {0};
+    inexact_in_body(&found, e->seg.body);
+    plan->same_math |= found.functions;
+    plan->same_products |= found.products;
 }
 
 /* sums := for each chunk, the sum up to its end in its segment. Its elements are made twice, here
@@ -551,7 +562,7 @@ static void sum_chunks(PlanBuild *pb, const Exp *e, const Segments *sg, Mem **su
 {
     Ctx *cx = pb->cx;
     const KExp *chunks = sx_mul(cx, sg->n_segs, sg->chunks);
-    pb->plan->same_math |= wants_same_math(e);
+    want_same_elements(pb->plan, e);
     for (int j = 0; j < e->seg.nes.n; j++) {
         int bytes = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
         sums[j] = pb_alloc(pb, "partial", sx_mul(cx, chunks, sx_const(cx, bytes)));

@@ -75,9 +75,10 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
             rt_builds_together(ctx) || (k->def->types & parts[i].types) ? "" : parts[i].option;
     char *defines = rt_defines_options(k->def->defines);
     char *all =
-        rt_format("%s%s%s%s%s%s%s %s %s", defines, k->wide ? "" : " -DMF_INDEX32",
-                  ctx->target->options, rt_optimises(ctx, k) ? "" : " -cl-opt-disable", without[0],
-                  without[1], without[2], more ? more : "", k->options ? k->options : "");
+        rt_format("%s%s%s%s%s%s%s%s %s %s", defines, k->wide ? "" : " -DMF_INDEX32",
+                  ctx->prog->same_products ? " -DMF_SAME_PRODUCTS" : "", ctx->target->options,
+                  rt_optimises(ctx, k) ? "" : " -cl-opt-disable", without[0], without[1],
+                  without[2], more ? more : "", k->options ? k->options : "");
     free(defines);
     return all;
 }

@@ -218,6 +218,7 @@ typedef struct {
     const rt_type_def *types;
     const rt_entry_def *entries;
     bool server;           /* compiled with --server: speaks the protocol without being asked to */
+    bool same_products;    /* see MF_SAME_PRODUCTS (runtime/kernels/prelude.cl) */
     uint64_t kernels_hash; /* of what the kernels do, wherever in whichever file they are written */
     const char *texts; /* of the kernels, in their order, in few characters: common/packed.h; NULL:
                         * they have a `source` */

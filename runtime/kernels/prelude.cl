@@ -13,6 +13,15 @@
 #pragma clang diagnostic ignored "-Wconstant-logical-operand"
 #endif
 
+/* NVIDIA's compiler adds products without rounding them where they are wanted for nothing else: not where the same element is
+ * made in two kernels and must be found to be the same, such as what a filter counts and keeps. */
+#ifdef MF_SAME_PRODUCTS
+#pragma OPENCL FP_CONTRACT OFF
+#ifdef FP_FAST_FMAF
+#define MF_MAD(a, b, c) fma(a, b, c)
+#endif
+#endif
+
 /* A vector's elements follow in parentheses. */
 #define MF_VECTOR(type) (type)
 
