@@ -17,6 +17,7 @@ typedef struct {
     Stms group;         /* not yet manifest */
     VarSet *group_vars; /* what they bind */
     VarSet *variant;    /* all that varies inside the nest */
+    const Var *width;   /* of the ragged SOAC looked at: it is wanted as an array */
     Bld *out;
 } Fission;
 
@@ -47,13 +48,22 @@ typedef struct {
     bool asserts;
 } Split;
 
+/* Numbers, or copies of one, as many as each element wants: whoever needs some computes them. */
+static bool is_range(const Fission *f, const Stm *s)
+{
+    return f->fl->ragged && (s->exp->kind == E_IOTA || s->exp->kind == E_REPLICATE) &&
+           types_variant(f->variant, &s->pat) && !is_consumed(f->fl, atom_var(s->pat.at[0]));
+}
+
 /* The cheap statements all of whose operands in the group are cheap. */
 static VarSet *cheap_vars(const Fission *f)
 {
     VarSet *cheap = varmap_new(f->fl->cx->perm), *dear = varmap_new(f->fl->cx->perm);
     for (int i = 0; i < f->group.n; i++) {
         const Stm *s = &f->group.at[i];
-        bool ok = is_cheap(f->fl, s) && !exp_uses_any(s->exp, dear);
+        bool ok = (is_cheap(f->fl, s) || is_range(f, s)) && !exp_uses_any(s->exp, dear);
+        if (f->width && s->pat.n == 1 && s->pat.at[0] == f->width)
+            continue; /* it is expanded, and known in S behind that */
         add_pat(ok ? cheap : dear, &s->pat);
     }
     return cheap;
@@ -218,6 +228,21 @@ static void extend_results(Fission *f, const Stm *s, const Atoms *res)
     }
 }
 
+/* A SOAC whose width varies. The width is computed with what is manifest before. */
+static bool ragged_stm(Fission *f, const Stm *s)
+{
+    if (!f->fl->ragged || !soac_is_ragged(f->fl, f->variant, s))
+        return false;
+    f->width = s->exp->soac.width.var;
+    bool ready = prepare(f, s);
+    f->width = NULL;
+    if (!ready)
+        return false;
+    rule_g10(f->fl, &f->S, s, f->out);
+    add_pat(f->variant, &s->pat);
+    return true;
+}
+
 static bool parallel_stm(Fission *f, const Stm *s)
 {
     if (f->fl->level == 0 && s->exp->kind != E_MAP)
@@ -284,7 +309,7 @@ static bool float_assert(Fission *f, const Stm *s)
 static void distribute_stm(Fission *f, const Stm *s)
 {
     if (float_assert(f, s) || float_out(f, s) || view_stm(f, s) || parallel_stm(f, s) ||
-        array_stm(f, s))
+        ragged_stm(f, s) || array_stm(f, s))
         return;
     add_to_group(f, s);
 }

@@ -26,6 +26,7 @@
  *  G7    rule_g7    interchange.c  g7-*.ir                a loop under S
  *  G8    rule_g8    interchange.c  g8-*.ir                an if under S, condition invariant to S
  *  G9    rule_g9    reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
+ *  G10   rule_g10   ragged.c       g10-*.ir               SOACs whose width varies with the nest
  *
  * Beyond the paper: what the turns of a loop under S do alike for all of S is done ahead (turns.c);
  * histograms (histogram.c); scatter and array operations under S act on the outer arrays
@@ -250,27 +251,36 @@ static Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
 
 /* --- G3: maps with inner parallelism: three versions ---------------------------------------- */
 
+/* x: of what is ragged, or NULL. */
 static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1, const Body *b,
-                    const Stm *s, bool goes_on)
+                    const Stm *s, bool goes_on, const Extent *x)
 {
     const Exp *e = s->exp;
     Bld top = bld_new(fl->cx), par = bld_new(fl->cx);
     Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, b, e->loc), &top);
-    Par p = {par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par),
-             goes_on ? cost_of_top(fl, S1, b, &par) : cost_of_lanes(fl, S1, b, &par)};
+    Par p;
+    if (x)
+        p = par_of_rows(x, &par);
+    else
+        p = (Par){par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par),
+                  goes_on ? cost_of_top(fl, S1, b, &par) : cost_of_lanes(fl, S1, b, &par)};
     version_add(fl, vs, false, bld_body(&top, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_top: segmap^%d, the rest sequential; %s", fl->level,
              vec_last(vs).name);
 }
 
 static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1, const Body *b,
-                       const Body *intra, bool shared, const Stm *s)
+                       const Body *intra, bool shared, const Stm *s, const Extent *x)
 {
     const Exp *e = s->exp;
     Bld mid = bld_new(fl->cx), par = bld_new(fl->cx);
     Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), &mid);
-    Par p = {par_of_intra(fl, S1, intra, &par), par_in_all(fl, S1, intra, &par),
-             shared ? no_cost() : cost_of_middle(fl, S1, b, intra, &par)};
+    Par p;
+    if (x)
+        p = par_of_row_groups(x, &par);
+    else
+        p = (Par){par_of_intra(fl, S1, intra, &par), par_in_all(fl, S1, intra, &par),
+                  shared ? no_cost() : cost_of_middle(fl, S1, b, intra, &par)};
     version_add(fl, vs, true, bld_body(&mid, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_middle: segmap^%d around level %d; %s", fl->level, fl->level - 1,
              vec_last(vs).name);
@@ -296,6 +306,7 @@ static Atoms flat_results(Flat *fl, const MapNest *S, const MapNest *S1, const S
     Flat inner = *fl;
     inner.path = versions_path(fl, vs);
     inner.depth++;
+    inner.ragged |= p->ragged;
     if (p->shared)
         return bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, rename_body(fl->cx, b), s->exp->loc),
                           out);
@@ -318,8 +329,11 @@ static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
     const Exp *e = s->exp;
     MapPlan p = *plan;
     Versions vs = {0};
+    Extent extent = {0}, *x = p.ragged && (p.top || p.middle) ? &extent : NULL;
+    if (x)
+        extent = extent_of(fl, S1, b, out);
     if (p.top)
-        add_top(fl, &vs, S, S1, b, s, p.flat && !p.loop && !p.shared);
+        add_top(fl, &vs, S, S1, b, s, p.flat && !p.loop && !p.shared, x);
     int log_at = fl->log->n;
     Body *intra = plan_intra(fl, S1, b, &p);
     log_pruned(fl, S1, e, &p);
@@ -329,12 +343,13 @@ static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
         return bind_results(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), out);
     }
     if (intra) {
-        add_middle(fl, &vs, S, S1, b, intra, p.shared, s);
+        add_middle(fl, &vs, S, S1, b, intra, p.shared, s, x);
         log_move_last(fl, log_at);
     }
     log_rule(fl, "G3", S1, e, "e_flat: %s",
              p.loop     ? "a loop, its body under the outer nest"
              : p.shared ? "e_top again, where work-groups do not fit"
+             : p.ragged ? "go on under the nest, of varying widths, too"
                         : "go on under the nest");
     if (vs.n == 0)
         return name_results(fl, S, s, flat_results(fl, S, S1, s, b, &p, &vs, out), out);
@@ -363,6 +378,8 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     if (inner == 0 && !is_host(S) && loop_frees(fl, S, e))
         plan_loop(fl, S, s, &p);
     else if (inner == 0 && p.top)
+        plan_ragged(fl, S, &S1, e, b, &p);
+    if (inner == 0 && p.top && !p.flat)
         plan_shared(fl, S, &S1, e, b, &p);
     if (p.top && !p.flat)
         return rule_g2(fl, S, &S1, b, s, p.no_middle, out);
@@ -452,6 +469,7 @@ Prog *fl_flatten(Ctx *cx, const Prog *in)
     Prog *p = NEW(cx->perm, Prog);
     p->dialect = D_SEG;
     Flat fl = {.cx = cx, .mode = (FlattenMode)cx->flatten_mode, .level = 1};
+    fl.ragged = fl.mode == FLATTEN_FULL;
     fl.defs = varmap_new(cx->perm);
     fl.consumed = varmap_new(cx->perm);
     fl.overwritten = varmap_new(cx->perm);

@@ -5,7 +5,10 @@
 
 static void dim_copy(Flat *fl, MapDim *to, const MapDim *from)
 {
-    *to = (MapDim){.idx = from->idx, .width = from->width};
+    *to = *from;
+    to->xs = (Vars){0};
+    to->arrs = (Atoms){0};
+    to->pre = (Stms){0};
     vec_append(fl->cx->perm, &to->xs, &from->xs);
     vec_append(fl->cx->perm, &to->arrs, &from->arrs);
     vec_append(fl->cx->perm, &to->pre, &from->pre);
@@ -120,6 +123,8 @@ void nest_vars(const MapNest *S, VarSet *s)
     for (int d = 0; d < S->dims.n; d++) {
         const MapDim *nd = &S->dims.at[d];
         varset_add(s, nd->idx);
+        if (nd->row)
+            varset_add(s, nd->row);
         for (int k = 0; k < nd->xs.n; k++)
             varset_add(s, nd->xs.at[k]);
         add_pats(s, &nd->pre);
@@ -145,7 +150,7 @@ const char *nest_show(Flat *fl, const MapNest *S)
     Nest n = {0};
     for (int d = 0; d < S->dims.n; d++) {
         const MapDim *nd = &S->dims.at[d];
-        NestDim x = {nd->idx, nd->width, nd->xs, nd->arrs};
+        NestDim x = {nd->idx, nd->width, nd->xs, nd->arrs, nd->row, nd->rows, nd->offs};
         vec_push(fl->cx->perm, &n, x);
     }
     return n.n ? nest_text(&n) : "";
@@ -221,6 +226,9 @@ static Stms prefix_code(Flat *fl, const MapNest *S, Nest *nest)
     for (int d = 0; d < S->dims.n; d++) {
         const MapDim *nd = &S->dims.at[d];
         NestDim r = {.idx = nd->idx, .width = nd->width};
+        r.row = nd->row;
+        r.rows = nd->rows;
+        r.offs = nd->offs;
         for (int k = 0; k < nd->xs.n; k++) {
             Var *x = nd->xs.at[k];
             Atom arr = nd->arrs.at[k], idx = atom_var(nd->idx);

@@ -61,19 +61,45 @@ void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p)
     p->no_middle = "irregular inside the work-group";
 }
 
-void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
-                 MapPlan *p)
+/* Could work-groups run b together, and gain by that? */
+static bool is_shareable(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, MapPlan *p)
 {
-    if (fl->mode != FLATTEN_INCREMENTAL || !versions_allowed(fl, S) || !has_recurrence(b) ||
-        (e->attrs & (ATTR_SEQUENTIAL_INNER | ATTR_NO_INTRA)) ||
+    if (!has_recurrence(b) || (e->attrs & (ATTR_SEQUENTIAL_INNER | ATTR_NO_INTRA)) ||
         group_body_par(fl, b) < RT_USUAL_WARP)
-        return;
+        return false;
     int log_at = fl->log->n;
     const Body *intra = intra_body(fl, S1, b, &p->no_middle);
     fl->log->n = log_at;
-    if (!intra || intra_width_bound(intra) < RT_USUAL_WARP)
+    return intra && intra_width_bound(intra) >= RT_USUAL_WARP;
+}
+
+void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
+                 MapPlan *p)
+{
+    if (fl->mode == FLATTEN_INCREMENTAL && versions_allowed(fl, S) && is_shareable(fl, S1, e, b, p))
+        p->middle = p->flat = p->shared = true;
+}
+
+/* Full flattening takes ragged parallelism always, moderate never. */
+static bool takes_ragged(const Flat *fl)
+{
+    return fl->level == 1 && (fl->mode == FLATTEN_INCREMENTAL || fl->mode == FLATTEN_FULL);
+}
+
+void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
+                 MapPlan *p)
+{
+    if ((e->attrs & ATTR_SEQUENTIAL_INNER) || !takes_ragged(fl) || !body_is_ragged(fl, S1, b))
         return;
-    p->middle = p->flat = p->shared = true;
+    if (fl->ragged) {
+        *p = (MapPlan){.flat = true, .ragged = true};
+        p->no_top = p->no_middle = fl->mode == FLATTEN_FULL ? "mode without versions" : NULL;
+    } else if (extent_is_plain(fl, S1, b) && versions_allowed(fl, S)) {
+        p->flat = p->ragged = true;
+        p->top = !(e->attrs & ATTR_NO_OUTER);
+        p->no_top = "attribute no_outer";
+        p->middle = is_shareable(fl, S1, e, b, p);
+    }
 }
 
 Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p)
@@ -93,10 +119,16 @@ Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p)
 
 /* --- Reductions and scans: rule G9 ---------------------------------------------------------- */
 
-ReducePlan plan_reduce(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner)
+ReducePlan plan_reduce(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b)
 {
     bool inc = fl->mode == FLATTEN_INCREMENTAL;
+    int64_t inner = nest_body_par(fl, S1, b);
     ReducePlan p = {.top = true, .rec = true, .why = ""};
+    if (inner == 0 && takes_ragged(fl) && body_is_ragged(fl, S1, b) &&
+        (fl->ragged || extent_is_plain(fl, S1, b))) {
+        inner = PAR_UNKNOWN;
+        p.ragged = true;
+    }
     if (inner == 0 || fl->level == 0) {
         p.rec = false;
     } else if (fl->mode == FLATTEN_OUTER || fl->mode == FLATTEN_MODERATE) {
@@ -109,7 +141,7 @@ ReducePlan plan_reduce(const Flat *fl, const MapNest *S, const Exp *e, int64_t i
         p.rec = false;
         p.why = " (small-inner: constant inner widths below a warp)";
     } else {
-        p.top = inc && !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INNER));
+        p.top = inc && !fl->ragged && !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INNER));
         if (p.top && !versions_allowed(fl, S)) {
             p.top = false;
             p.why = MANY_VERSIONS;

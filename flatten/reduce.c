@@ -8,8 +8,7 @@ static bool scans(const Exp *e)
     return exp_is(e, F_SCAN);
 }
 
-/* The function whose results are reduced: fn, or the identity on the rows of the arrays. */
-static Lambda *mapped_fn(Flat *fl, const Exp *e)
+Lambda *reduce_fn(Flat *fl, const Exp *e)
 {
     if (e->soac.fn)
         return e->soac.fn;
@@ -24,7 +23,7 @@ static Lambda *mapped_fn(Flat *fl, const Exp *e)
     return lambda_new(fl->cx, params, bld_body(&none, atoms_of_vars(fl->cx, &params)));
 }
 
-static Exp *reduce_construct(Flat *fl, const MapNest *S1, const Body *b, const Exp *e)
+Exp *reduce_construct(Flat *fl, const MapNest *S1, const Body *b, const Exp *e)
 {
     Seg sg = {.kind = scans(e) ? E_SEGSCAN : E_SEGRED,
               .S = S1,
@@ -145,7 +144,7 @@ static Atoms first_of(Ctx *cx, const Vars *pat, int n)
 
 /* let y = map fn xs in reduce op ne y (scan likewise), with what fn maps out as it is; with scalar
  * code at the end of fn in the reduction: let y = map head xs in redomap op ne tail y. */
-static Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn)
+Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn)
 {
     Ctx *cx = fl->cx;
     const Exp *e = s->exp;
@@ -197,14 +196,14 @@ static Atoms split_results(Flat *fl, const MapNest *S, const Stm *s, const Lambd
 static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     const Exp *e = s->exp;
-    Lambda *fn = mapped_fn(fl, e);
+    Lambda *fn = reduce_fn(fl, e);
     MapNest S1 = nest_push(fl, S, e->soac.width, &fn->params, &e->soac.arrs);
     VarSet *variant = varmap_new(fl->cx->perm);
     nest_vars(&S1, variant);
     Body *b = fl->level == 0 ? fn->body : hoist_invariants(fl, variant, fn->body, out);
     fn = lambda_new(fl->cx, fn->params, b);
     const char *what = scans(e) ? "segscan" : "segred";
-    ReducePlan p = plan_reduce(fl, S, e, nest_body_par(fl, &S1, b));
+    ReducePlan p = plan_reduce(fl, S, &S1, e, b);
     if (!p.rec) {
         log_rule(fl, "G9", &S1, e, "%s^%d%s", what, fl->level, p.why);
         return bind_results(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), out);
@@ -215,7 +214,13 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     if (p.top) {
         Bld bl = bld_new(fl->cx), par = bld_new(fl->cx);
         Atoms res = bind_fresh(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), &bl);
-        Par of = {par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par), no_cost()};
+        Par of;
+        if (p.ragged) {
+            Extent x = extent_of(fl, &S1, b, out);
+            of = par_of_rows(&x, &par);
+        } else {
+            of = (Par){par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par), no_cost()};
+        }
         version_add(fl, &vs, false, bld_body(&bl, res), &par, of, e->loc);
         log_rule(fl, "G9", &S1, e, "e_top: %s^%d, the rest sequential; %s", what, fl->level,
                  vec_last(&vs).name);
@@ -224,6 +229,7 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     Flat inner = *fl;
     inner.path = versions_path(fl, &vs);
     inner.depth++;
+    inner.ragged |= p.ragged;
     if (!p.top)
         return name_results(fl, S, s, split_results(&inner, S, s, fn, out), out);
     Bld bl = bld_new(fl->cx);

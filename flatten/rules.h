@@ -13,13 +13,17 @@
 /* --- mapnest.c: S --------------------------------------------------------------------------- */
 
 /* <xs in arrs>, idx running below width. `pre` is cheap code of this depth (scalar arithmetic,
- * views) that each construct under S recomputes rather than reads from an expanded array. */
+ * views) that each construct under S recomputes rather than reads from an expanded array. The
+ * outermost one may be ragged (NestDim): then `row` is not NULL. */
 typedef struct {
     Var *idx;
     Atom width;
     Vars xs;
     Atoms arrs;
     Stms pre;
+    Var *row;
+    Atom rows, offs;
+    Atom rows_of; /* the row of each point, as an array, where it was needed */
 } MapDim;
 typedef VEC(MapDim) MapDims;
 typedef struct {
@@ -61,7 +65,8 @@ typedef struct {
     VarSet *overwritten; /* those, and all that may share memory with them */
     VarSet *fresh;       /* arrays made by the pass that nothing else shares memory with */
     Derivations *log;
-    int depth; /* of the derivation */
+    int depth;   /* of the derivation */
+    bool ragged; /* what varies in width becomes parallel, too */
 } Flat;
 
 static inline bool is_host(const MapNest *S)
@@ -230,6 +235,7 @@ typedef struct {
     const char *no_top, *no_middle; /* why not */
     Body *loop;                     /* e_flat is the map as a loop (map_to_loop) */
     bool shared;                    /* only a work-group can use what is inside: e_flat is e_top */
+    bool ragged;                    /* what is inside varies in width: e_flat is by rule G10 */
 } MapPlan;
 MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b);
 /* A map without regular parallelism inside, in which a loop would free some. */
@@ -238,6 +244,9 @@ void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p);
  * of times for each element, say), but which a work-group for each element could run together. */
 void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
                  MapPlan *p);
+/* A map whose body has SOACs of widths that vary with it. */
+void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
+                 MapPlan *p);
 /* e_intra, if it is worth having; else NULL, and p without it. */
 Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p);
 
@@ -245,9 +254,10 @@ Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p);
  */
 typedef struct {
     bool top, rec;
+    bool ragged;     /* what is inside varies in width */
     const char *why; /* not both, or "" */
 } ReducePlan;
-ReducePlan plan_reduce(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner);
+ReducePlan plan_reduce(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b);
 
 /* --- sizes.c -------------------------------------------------------------------------------- */
 
@@ -345,6 +355,32 @@ Atom element_at(Flat *fl, Atom arr, const Var *p, Atom i, Bld *bl);
 /* --- reduce.c ------------------------------------------------------------------------------- */
 
 Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out); /* all four forms */
+/* Its function: fn, or the identity on the rows of the arrays. */
+Lambda *reduce_fn(Flat *fl, const Exp *e);
+/* The segred or segscan over S1 with b as that function's body. */
+Exp *reduce_construct(Flat *fl, const MapNest *S1, const Body *b, const Exp *e);
+/* ... as a map of that function, and a reduction (scan) of what it gives. */
+Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn);
+
+/* --- ragged.c ------------------------------------------------------------------------------- */
+
+/* Is it a SOAC whose width varies with the nest, but not what it gives for an element? */
+bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
+/* Is a statement of b such a SOAC? */
+bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
+/* What there is of the ragged SOACs of b under S: points in all, and of the one with most. Found by
+ * a reduction before the guards that compare it. */
+typedef struct {
+    Atom rows, points, longest;
+} Extent;
+/* Can that be found, by little code? */
+bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
+Extent extent_of(Flat *fl, const MapNest *S, const Body *b, Bld *out);
+/* Of a thread, of a work-group each, as skew leaves it: they take as long as their longest row. */
+Par par_of_rows(const Extent *x, Bld *bl);
+Par par_of_row_groups(const Extent *x, Bld *bl);
+/* Rule G10: its results are known in S afterwards. */
+void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
 /* --- histogram.c ---------------------------------------------------------------------------- */
 

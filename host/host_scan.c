@@ -25,7 +25,7 @@ static const Exp *definition(const Body *b, const Var *v)
 static bool is_scalar_scan(const Exp *e)
 {
     const Atoms *res = &e->seg.body->res;
-    if (e->seg.level != 1 || e->seg.nest.n != 1)
+    if (e->seg.level != 1 || e->seg.nest.n != 1 || nest_is_ragged(&e->seg.nest))
         return false;
     for (int j = 0; j < res->n; j++)
         if (atom_type(res->at[j]).rank > 0)
@@ -88,6 +88,7 @@ static bool can_come_early(Ctx *cx, const Body *b, int scan, int at)
     const Stm *s = &b->stms.at[scan], *t = &b->stms.at[at];
     const Exp *e = t->exp;
     if (e->kind != E_SEGSCATTER || e->seg.level != 1 || e->seg.nest.n != 1 || exp_traps(e) ||
+        nest_is_ragged(&e->seg.nest) ||
         !atom_eq(e->seg.nest.at[0].width, s->exp->seg.nest.at[0].width) || !reads_own(cx, s, t))
         return false;
     for (int j = 0; j < e->seg.dests.n; j++) {

@@ -204,7 +204,8 @@ typedef struct {
 } LoopCode;
 
 typedef struct {
-    int32_t width, idx; /* idx < 0: none */
+    int32_t width, idx;      /* idx < 0: none */
+    int32_t row, rows, offs; /* row < 0: it is not ragged */
     int n;
     Opd *xs;
     int32_t *arrs;

@@ -414,7 +414,7 @@ static SoacCode *soac_new(Block *k, const Stm *s, const Atoms *nes, int n_dims)
 static void find_scalar_lines(Comp *c, SoacCode *x)
 {
     const DimCode *d = &x->dims[x->n_dims - 1];
-    x->all_scalar = x->n_dests == 0;
+    x->all_scalar = x->n_dests == 0 && d->row < 0;
     for (int i = 0; i < d->n; i++)
         x->all_scalar &= !d->xs[i].is_array;
     for (int i = 0; i < x->n_red; i++)
@@ -432,7 +432,7 @@ static void compile_soac(Block *k, const Stm *s)
     SoacCode *x = soac_new(k, s, &e->soac.nes, 1);
     DimCode *d = &x->dims[0];
     d->width = atom_slot(c, e->soac.width);
-    d->idx = -1;
+    d->idx = d->row = -1;
     d->n = e->soac.arrs.n;
     d->arrs = atom_slots(c, &e->soac.arrs);
     d->in = NEWN(c->mem, Arr *, d->n);
@@ -464,6 +464,12 @@ static void compile_seg(Block *k, const Stm *s)
         DimCode *d = &x->dims[i];
         d->width = atom_slot(c, nd->width);
         d->idx = var_slot(c, nd->idx);
+        d->row = -1;
+        if (nd->row) {
+            d->row = var_slot(c, nd->row);
+            d->rows = atom_slot(c, nd->rows);
+            d->offs = atom_slot(c, nd->offs);
+        }
         d->n = nd->xs.n;
         d->xs = param_operands(c, &nd->xs);
         d->arrs = atom_slots(c, &nd->arrs);

@@ -267,7 +267,7 @@ static void element(Run *r)
 /* Results that are built up: all but those of a plain reduction. */
 static bool is_built(const SoacCode *x, int k)
 {
-    return x->n_dests || x->is_scan || x->n_dims > 1 || k >= x->n_red;
+    return x->n_dests || x->is_scan || x->n_dims > 1 || x->dims[0].row >= 0 || k >= x->n_red;
 }
 
 /* --- The same, faster, where the innermost dimension has to do with scalars only ------------ */
@@ -344,9 +344,9 @@ static void finish_acc(Run *r)
 {
     SoacCode *x = r->x;
     for (int k = 0; k < x->n_red; k++) {
-        bool is_array = x->nes[k].is_array;
-        if (!x->is_scan && x->n_dims > 1)
-            put_result(r, k, x->n_dims - 1, is_array, x->acc[k]);
+        bool is_array = x->nes[k].is_array, of_row = x->n_dims == 1 && x->dims[0].row >= 0;
+        if (!x->is_scan && (x->n_dims > 1 || of_row))
+            put_result(r, k, of_row ? 1 : x->n_dims - 1, is_array, x->acc[k]);
         else if (!x->is_scan && is_array)
             slot_set_array(r->in, x->dst[k], x->acc[k].a);
         else if (!x->is_scan)
@@ -356,19 +356,19 @@ static void finish_acc(Run *r)
     }
 }
 
-static void dimension(Run *r, int d)
+static void dimension(Run *r, int d);
+
+/* Positions from .. to-1 of dimension d, over which the innermost one accumulates. */
+static void line(Run *r, int d, int64_t from, int64_t to)
 {
     SoacCode *x = r->x;
     DimCode *dim = &x->dims[d];
-    bool innermost = d == x->n_dims - 1;
-    int64_t width = r->in->slots[dim->width].i;
-    open_dim(r, dim);
-    bool accumulates = innermost && !x->is_hist;
+    bool innermost = d == x->n_dims - 1, accumulates = innermost && !x->is_hist;
     if (accumulates)
         start_acc(r);
     if (innermost && x->all_scalar)
-        scalar_line(r, dim, width);
-    for (int64_t i = 0; i < width && !(innermost && x->all_scalar); i++) {
+        scalar_line(r, dim, to);
+    for (int64_t i = from; i < to && !(innermost && x->all_scalar); i++) {
         x->at[d] = i;
         bind_dim(r, dim, i);
         if (innermost)
@@ -376,8 +376,43 @@ static void dimension(Run *r, int d)
         else
             dimension(r, d + 1);
     }
+    if (dim->row >= 0)
+        x->at[d] = r->in->slots[dim->row].i; /* where what is reduced goes */
     if (accumulates)
         finish_acc(r);
+}
+
+static int64_t offset(const Arr *offs, int64_t row)
+{
+    return scalar_load(T_I64, offs->base + row * offs->stride[0]).i;
+}
+
+/* The rows of a ragged dimension, one after the other. */
+static void ragged_dimension(Run *r, const DimCode *dim)
+{
+    Val *S = r->in->slots;
+    int64_t rows = S[dim->rows].i, from = 0;
+    const Arr *offs = interp_array(r->in, dim->offs, r->loc);
+    if (offs->n[0] != rows + 1 || offset(offs, 0) != 0 || offset(offs, rows) != S[dim->width].i)
+        interp_fail(r->in, INTERP_BUG, r->loc, "offsets that do not cover the points");
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t to = offset(offs, row + 1);
+        if (to < from)
+            interp_fail(r->in, INTERP_BUG, r->loc, "offsets that decrease");
+        S[dim->row].i = row;
+        line(r, 0, from, to);
+        from = to;
+    }
+}
+
+static void dimension(Run *r, int d)
+{
+    DimCode *dim = &r->x->dims[d];
+    open_dim(r, dim);
+    if (dim->row >= 0)
+        ragged_dimension(r, dim);
+    else
+        line(r, d, 0, r->in->slots[dim->width].i);
     close_dim(r, dim);
 }
 

@@ -430,15 +430,16 @@ static Type rearrange_type(Ctx *cx, const Exp *e)
     return r;
 }
 
-/* Results of a body that reduces its first n_acc results: `acc` dimensions around those, `all`
- * around the others. */
-static Types redomap_types(Ctx *cx, const Atoms *res, int n_acc, const Atom *all, int n_all,
-                           int n_outer)
+/* Results of a body that reduces its first n_acc results: the n_outer dimensions `outer` around
+ * those, `all` around the others. */
+static Types redomap_types(Ctx *cx, const Atoms *res, int n_acc, const Atom *outer, int n_outer,
+                           const Atom *all, int n_all)
 {
     Types ts = {0};
     for (int i = 0; i < res->n; i++) {
-        int n = i < n_acc ? n_outer : n_all;
-        vec_push(cx->perm, &ts, type_array_n(cx, atom_type(res->at[i]), all, n));
+        Type t = atom_type(res->at[i]);
+        t = i < n_acc ? type_array_n(cx, t, outer, n_outer) : type_array_n(cx, t, all, n_all);
+        vec_push(cx->perm, &ts, t);
     }
     return ts;
 }
@@ -457,15 +458,18 @@ static Types seg_types(Ctx *cx, const Exp *e)
     Atom *widths = NEWN(cx->perm, Atom, nest->n);
     for (int i = 0; i < nest->n; i++)
         widths[i] = nest->at[i].width;
+    if (exp_is(e, F_FOLD) && nest_has_rows(nest))
+        return redomap_types(cx, &e->seg.body->res, e->seg.nes.n, &nest->at[0].rows, 1, widths, 1);
     /* A scanned result has all the dimensions, a reduced one lacks the innermost. */
     int outer = exp_is(e, F_FOLD) ? nest->n - 1 : nest->n;
-    return redomap_types(cx, &e->seg.body->res, e->seg.nes.n, widths, nest->n, outer);
+    return redomap_types(cx, &e->seg.body->res, e->seg.nes.n, widths, outer, widths, nest->n);
 }
 
 static Types soac_types(Ctx *cx, const Exp *e)
 {
     const Atoms *nes = &e->soac.nes, *res = e->soac.fn ? &e->soac.fn->body->res : nes;
-    return redomap_types(cx, res, nes->n, &e->soac.width, 1, exp_is(e, F_FOLD) ? 0 : 1);
+    const Atom *width = &e->soac.width;
+    return redomap_types(cx, res, nes->n, width, exp_is(e, F_FOLD) ? 0 : 1, width, 1);
 }
 
 Types exp_types(Ctx *cx, const Exp *e)

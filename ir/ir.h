@@ -133,12 +133,20 @@ typedef VEC(Dest) Dests;
 
 /* A mapnest dimension <x_1 .. x_k in arrs_1 .. arrs_k>: idx runs over 0 <= idx < width and
  * xs_j = arrs_j[idx]. idx (i64) is always bound, xs may be empty. An arr of an inner dimension may
- * be an x of an outer one. */
+ * be an x of an outer one.
+ *
+ * The outermost one may be ragged: `rows` rows of different lengths, one behind the other. Then
+ * idx is a point's number among those of all rows, `width` how many points there are, `row` (i64,
+ * else NULL) the number of its row, and row r has the points offs[r] <= idx < offs[r+1]: offs is
+ * an array of rows + 1 i64 that never decreases, from 0 to width. As innermost dimension it is
+ * reduced and scanned along each of its rows. */
 typedef struct {
     Var *idx;
     Atom width;
     Vars xs;
     Atoms arrs;
+    Var *row;
+    Atom rows, offs;
 } NestDim;
 typedef VEC(NestDim) Nest;
 
@@ -327,7 +335,8 @@ struct Exp {
         /* Perfect nests, as in the paper (section 2.1): the body is the innermost function.
          * SEGMAP:     results: nest widths ++ type of each body result
          * SEGRED:     the first nes.n body results are reduced by op along the innermost dimension
-         *             (results: outer widths ++ type), the others mapped out (all widths ++ type)
+         *             (results: outer widths ++ type; [rows] ++ type along rows), the others mapped
+         *             out (all widths ++ type)
          * SEGSCAN:    the first nes.n are scanned along the innermost dimension, others mapped out
          * SEGSCATTER: body results as SCATTER's fn; result: the dests
          * SEGHIST:    body results as HIST's fn; result: the dests */
@@ -631,6 +640,15 @@ static inline bool exp_is_soac(const Exp *e) /* MAP .. HIST */
 static inline bool exp_is_seg(const Exp *e) /* SEGMAP .. SEGHIST */
 {
     return exp_member(e) == M_seg;
+}
+static inline bool nest_is_ragged(const Nest *nest)
+{
+    return nest->at[0].row != NULL;
+}
+/* Is its innermost dimension the ragged one, so that reductions and scans are of rows? */
+static inline bool nest_has_rows(const Nest *nest)
+{
+    return nest->n == 1 && nest_is_ragged(nest);
 }
 bool exp_is_fold(const Exp *e);  /* a SOAC with F_FOLD: REDUCE, REDOMAP */
 bool exp_is_guard(const Exp *e); /* SUFF */

@@ -57,8 +57,9 @@
  *   atoms    = "(" atom,* ")"          dims = "[" atom,* "]"
  *   dests    = "(" (VAR "@" INT),* ")" array and number of index components
  *   level    = "^" INT
- *   nest     = ("<" [ x,* "in" atom,* ";" ] VAR "<" atom ">")+       <xs_3 in xss_1; i_2 < n_4>
- *   x        = VAR [":" type]          the type is left out where it is that of the array's rows
+ *   nest     = ("<" [ x,* "in" atom,* ";" ] VAR "<" atom [ragged] ">")+   <xs_3 in xss_1; i_2 <
+ * n_4> ragged   = ";" VAR "<" atom "by" atom                  <p_2 < n_4; row_3 < m_5 by offs_6> x
+ * = VAR [":" type]          the type is left out where it is that of the array's rows
  *
  *   VAR      NAME_ID. The reader also takes names without _ID, which may shadow each other.
  *   CONST    5i64 -1i8 true 1.5f32 -f64.inf f32.nan; without suffix an i64
@@ -183,7 +184,7 @@ const char *nest_text(const Nest *nest)
             Atom a = nd->arrs.at[j];
             out_printf(&o, "%s%s", j ? ", " : "", a.var ? a.var->base : atom_text(a));
         }
-        out_puts(&o, ">");
+        out_puts(&o, nd->row ? " by rows>" : ">");
     }
     const char *s = intern(o.text ? o.text : "");
     out_free(&o);
@@ -289,7 +290,11 @@ static void print_nest(Out *o, const Nest *nest)
                 out_printf(o, "%s%s", j ? ", " : "", atom_text(nd->arrs.at[j]));
             out_puts(o, "; ");
         }
-        out_printf(o, "%s < %s>", var_text(nd->idx), size_text(nd->width));
+        out_printf(o, "%s < %s", var_text(nd->idx), size_text(nd->width));
+        if (nd->row)
+            out_printf(o, "; %s < %s by %s", var_text(nd->row), size_text(nd->rows),
+                       atom_text(nd->offs));
+        out_puts(o, ">");
     }
     out_puts(o, " ");
 }

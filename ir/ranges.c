@@ -481,6 +481,8 @@ void ranges_loop(Ranges *ra, const Exp *loop)
 void ranges_dim(Ranges *ra, const NestDim *nd)
 {
     index_fact(ra, nd->idx, nd->width);
+    if (nd->row)
+        index_fact(ra, nd->row, nd->rows);
     types(ra, &nd->xs);
 }
 

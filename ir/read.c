@@ -218,8 +218,17 @@ static NestDim read_nest_dim(Reader *r)
     const Token *idx = read_expect(r, K_NAME, "a name");
     read_expect(r, '<', "'<'");
     nd.width = read_atom(r);
+    const Token *row = read_accept(r, ';') ? read_expect(r, K_NAME, "a name") : NULL;
+    if (row) {
+        read_expect(r, '<', "'<'");
+        nd.rows = read_atom(r);
+        read_expect_word(r, "by");
+        nd.offs = read_atom(r);
+    }
     read_expect(r, '>', "'>'");
     nd.idx = read_bind(r, idx);
+    if (row)
+        nd.row = read_bind(r, row);
     int end = r->pos;
     r->pos = start;
     for (int i = 0; i < names.n; i++) {

@@ -466,6 +466,22 @@ static void check_suff(Check *c, const Exp *e)
     vec_push(c->cx->perm, &c->suffs, e->suff.name);
 }
 
+/* That offs has an element more than there are rows, and what they are, nobody knows here. */
+static void check_ragged(Check *c, const NestDim *nd, int d)
+{
+    if (!nd->row)
+        return;
+    if (d > 0)
+        wrong(c, "a ragged dimension inside of another one");
+    check_atom(c, nd->rows);
+    want_prim(c, nd->rows, T_I64, "number of rows");
+    check_atom(c, nd->offs);
+    if (atom_type(nd->offs).rank != 1 || atom_type(nd->offs).elem != T_I64)
+        wrong(c, "offsets that are no array of i64");
+    bind(c, nd->row);
+    want_prim(c, atom_var(nd->row), T_I64, "row");
+}
+
 static void check_nest(Check *c, const Nest *nest)
 {
     if (nest->n == 0)
@@ -482,6 +498,7 @@ static void check_nest(Check *c, const Nest *nest)
         bind(c, nd->idx);
         want_prim(c, atom_var(nd->idx), T_I64, "index");
         bind_all(c, &nd->xs);
+        check_ragged(c, nd, d);
         for (int j = 0; j < nd->xs.n; j++)
             want_type(c, atom_var(nd->xs.at[j]), type_row(atom_type(nd->arrs.at[j])), "row");
     }

@@ -116,6 +116,11 @@ static void part_nest(const MapEnv *me, Nest *nest)
         part_atoms(me, &d.arrs);
         part_binder(me, &d.idx);
         part_binders(me, &d.xs);
+        if (d.row) {
+            part_atom(me, &d.rows);
+            part_atom(me, &d.offs);
+            part_binder(me, &d.row);
+        }
         vec_push(me->cx->perm, &r, d);
     }
     *nest = r;
@@ -214,6 +219,11 @@ static void visit_nest(const ExpVisitor *v, const Nest *nest)
         visit_atoms(v, &nest->at[i].arrs);
         visit_binder(v, &nest->at[i].idx);
         visit_binders(v, &nest->at[i].xs);
+        if (nest->at[i].row) {
+            visit_atom(v, &nest->at[i].rows);
+            visit_atom(v, &nest->at[i].offs);
+            visit_binder(v, &nest->at[i].row);
+        }
     }
 }
 

@@ -22,9 +22,46 @@ Atom nest_width(const Nest *nest)
     return vec_last(nest).width;
 }
 
+const KExp *nest_offset(KGen *kg, const NestDim *d, const KExp *row)
+{
+    const KExp *at = kg_sx_of(kg, kb_let(kg->kb, "row", row));
+    return loc_load(kg, "offset", kg_arr(kg, d->offs.var), &at, 1);
+}
+
+const KExp *nest_row_of(KGen *kg, const NestDim *d, const KExp *point, const KExp *first,
+                        const KExp *last)
+{
+    KBuild *b = kg->kb;
+    const KExp *one = kg_int(kg, 1), *two = kg_int(kg, 2);
+    KVar *low = kb_var(b, "low", T_I64, first), *high = kb_var(b, "high", T_I64, last);
+    kb_while(b, kg_lt(kg, kg_add(kg, kg_of(kg, low), one), kg_of(kg, high)));
+    const KExp *sum = kg_add(kg, kg_of(kg, low), kg_of(kg, high));
+    const KExp *mid = kb_let(b, "mid", kg_quot(kg, sum, two));
+    kb_if(b, kg_le(kg, nest_offset(kg, d, mid), point));
+    kb_set(b, low, mid);
+    kb_else(b);
+    kb_set(b, high, mid);
+    kb_end(b);
+    kb_end(b);
+    return kb_let(b, "row", kg_of(kg, low));
+}
+
+bool nest_wants_row(KGen *kg, const NestDim *d)
+{
+    VarSet *used = varmap_new(kg->cx->perm);
+    if (d->row)
+        free_in_body(used, kg->seg->seg.body);
+    return d->row && varset_has(used, d->row);
+}
+
 static void bind_xs(KGen *kg, const NestDim *d)
 {
     ranges_dim(kg->known, d);
+    if (nest_wants_row(kg, d)) {
+        const KExp *zero = kg_int(kg, 0), *rows = kg_atom(kg, d->rows);
+        kg->guard = true;
+        kg_let(kg, d->row, nest_row_of(kg, d, kg_at(kg, sx_var(kg->cx, d->idx)), zero, rows));
+    }
     for (int j = 0; j < d->xs.n; j++)
         kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
 }
@@ -33,6 +70,15 @@ void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i)
 {
     kg_let(kg, d->idx, i);
     bind_xs(kg, d);
+}
+
+void nest_bind_point(KGen *kg, const NestDim *d, const KExp *i, const KExp *row)
+{
+    kg_let(kg, d->idx, i);
+    kg_let(kg, d->row, row);
+    ranges_dim(kg->known, d);
+    for (int j = 0; j < d->xs.n; j++)
+        kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
 }
 
 void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const KExp *flat)

@@ -291,6 +291,8 @@ static void scan_nest(Scan *sc, const Nest *nest, int fast)
         const NestDim *nd = &nest->at[d];
         IxKind k = d < fast ? IX_OUTER : d == fast ? IX_FAST : IX_SEQ;
         set_kind(sc, nd->idx, k);
+        if (nd->row)
+            set_kind(sc, nd->row, IX_MIXED);
         for (int j = 0; j < nd->xs.n; j++) {
             const Var *x = nd->xs.at[j];
             Part row = view_row(view_of(sc, nd->arrs.at[j]), k);

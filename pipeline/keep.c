@@ -97,6 +97,11 @@ static void keep_nest_dim(Keep *k, NestDim *d)
     keep_atom(k, &d->width);
     keep_vars(k, &d->xs);
     keep_atoms(k, &d->arrs);
+    if (!d->row)
+        return;
+    keep_var(k, &d->row);
+    keep_atom(k, &d->rows);
+    keep_atom(k, &d->offs);
 }
 
 static void keep_nest(Keep *k, Nest *nest)

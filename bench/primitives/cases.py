@@ -170,6 +170,33 @@ def drawn(n):
     return [turns]
 
 
+def offsets(points, kind):
+    """Where rows begin, of which each kind has some: see ragged.sf."""
+    n = (max(1, points // 256), max(1, points // 256), 1, 64, max(1, points // 16), points, points)[kind]
+    i = np.arange(n, dtype=np.int64)
+    widths = (lambda: np.full(n, 256), lambda: points * 3 // (35 * (1 + i * 40503 % n)), lambda: np.full(n, points),
+              lambda: points * (i + 1) ** 3 // 4326400,
+              lambda: made(0, (n,), np.int64, lambda x: x % np.uint32(32)), lambda: np.full(n, 1),
+              lambda: np.where(i == points // 3, points, 0))[kind]()
+    return np.concatenate(([0], np.cumsum(widths)))
+
+
+def sums_between(offs, values):
+    before = np.concatenate(([0], np.cumsum(values, dtype=np.float64)))
+    return [(before[offs[1:]] - before[offs[:-1]]).astype(np.float32)]
+
+
+def ragged_product(points, kind):
+    offs, k = offsets(points, kind), max(1, points // 16)
+    columns = made(1, (offs[-1],), np.int32, lambda x: x % np.uint32(k))
+    return sums_between(offs, whole(int(offs[-1])) * whole(k)[columns])
+
+
+def ragged_sums(points, kind):
+    offs = offsets(points, kind)
+    return sums_between(offs, whole(int(offs[-1])))
+
+
 def softened(n):
     return [np.log(1 + np.exp(real(0, n)))]
 
@@ -261,6 +288,16 @@ def of_bodies(n, asked=None):
                 every, 1e-2, asked)
 
 
+RAGGED = ("256 each", "1 / k", "one", "64 growing", "0 .. 31", "1 each", "one of all")
+
+
+def of_ragged(name, entry, maker, expected, arrays, points, asked):
+    """Rows of all kinds; per point so many arrays are read, per row an offset and what it gives."""
+    return [Case(f"{name}, rows: {kind}", "ragged", entry, maker, expected,
+                 lambda n, k, got: arrays * n + 3 * out(got), (points, k), asked=t)
+            for k, (kind, t) in enumerate(zip(RAGGED, asked))]
+
+
 def of_sort(name, entry):
     """What must move is each key in and out once; a pass for some of the bits moves that again."""
     return Case(name, "sort", entry, "input", in_order, lambda n, got: 2 * n, (1 << 24,), tolerance=0, asked=5000)
@@ -295,6 +332,8 @@ CASES = [
     of_sort("radix sort", "main"),
     of_sort("radix sort in blocks", "blocks"),
     *of_rows("row sums", "sums", row_sums, 35),
+    *of_ragged("sparse product", "product", "input", ragged_product, 2, 1 << 24, [175] * 5 + [240, 350]),
+    *of_ragged("ragged sums", "sums", "row_input", ragged_sums, 1, 1 << 24, [42] * 5 + [130, 84]),
     *of_rows("row scans", "scans", row_prefixes, 60),
     *of_rows("softmax", "softmax", soft_maxima, shapes=ROWS[1:4]),
     *of_rows("column sums", "column_sums", column_sums, shapes=ROWS[::2]),

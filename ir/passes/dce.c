@@ -183,6 +183,10 @@ static void mark_seg(Dce *D, const Stm *s)
         for (int j = 0; j < nd->xs.n; j++)
             if (is_used(D, nd->xs.at[j]))
                 mark(D, nd->arrs.at[j]);
+        if (nd->row) {
+            mark(D, nd->rows);
+            mark(D, nd->offs);
+        }
     }
 }
 

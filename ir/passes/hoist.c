@@ -305,6 +305,8 @@ static Exp *hoist_seg(Hoist *H, const Exp *e, Exp *r, Bld *bl)
     VarSet *inside = varmap_new(H->cx->scratch);
     for (int d = 0; d < e->seg.nest.n; d++) {
         varset_add(inside, e->seg.nest.at[d].idx);
+        if (e->seg.nest.at[d].row)
+            varset_add(inside, e->seg.nest.at[d].row);
         bind_inside(inside, &e->seg.nest.at[d].xs);
         ranges_dim(H->ra, &e->seg.nest.at[d]);
     }

@@ -98,7 +98,8 @@ static bool can_turn(const Turn *T, const Body *b, const Stm *s)
     const Exp *e = s->exp;
     ArenaMark mark = arena_mark(T->cx->scratch);
     bool can = e->kind == E_SEGMAP && e->seg.level == 1 && e->seg.nest.n >= 2 &&
-               !body_has_seg(e->seg.body) && reads_columns(T, e) && gives_columns(T, b, s);
+               !nest_is_ragged(&e->seg.nest) && !body_has_seg(e->seg.body) && reads_columns(T, e) &&
+               gives_columns(T, b, s);
     arena_reset(T->cx->scratch, mark);
     return can;
 }

@@ -186,7 +186,8 @@ static void made_new(Again *A, const Exp *e, Var *v, int j)
 static void find_made(Again *A, const Stm *s)
 {
     const Exp *e = s->exp;
-    bool ok = e->kind == E_SEGMAP && e->seg.level == 1 && e->seg.nest.n <= MAX_RANK && !A->reader;
+    bool ok = e->kind == E_SEGMAP && e->seg.level == 1 && e->seg.nest.n <= MAX_RANK && !A->reader &&
+              !nest_is_ragged(&e->seg.nest); /* who knows the row of an element? */
     for (int j = 0; j < s->pat.n && ok; j++)
         ok = s->pat.at[j]->type.rank == e->seg.nest.n;
     ArenaMark mark = arena_mark(A->cx->scratch);
@@ -453,7 +454,10 @@ static Nest again_nest(Again *A, Bld *bl, const Nest *nest, Loc loc)
     Nest r = {0};
     for (int d = 0; d < nest->n; d++) {
         const NestDim *nd = &nest->at[d];
-        NestDim dim = {.idx = nd->idx, .width = nd->width};
+        NestDim dim = {.idx = nd->idx, .width = nd->width, .row = nd->row, .rows = nd->rows};
+        dim.offs = nd->offs;
+        if (nd->row)
+            other_use(A, nd->offs);
         varset_add(A->own, nd->idx);
         note_inside(A, &nd->xs);
         for (int k = 0; k < nd->xs.n; k++) {

@@ -495,7 +495,11 @@ static bool iota_row(Simp *S, const NestDim *nd, Atom arr, Var *x, Bld *first)
 
 static NestDim simp_dim(Simp *S, const NestDim *nd, Bld *first)
 {
-    NestDim r = {.idx = nd->idx, .width = simp_atom(S, nd->width)};
+    NestDim r = {.idx = nd->idx, .width = simp_atom(S, nd->width), .row = nd->row};
+    if (nd->row) {
+        r.rows = simp_atom(S, nd->rows);
+        r.offs = simp_atom(S, nd->offs);
+    }
     Atoms arrs = {0};
     Vars xs = {0};
     simp_inputs(S, &nd->arrs, &nd->xs, &arrs, &xs);
@@ -531,6 +535,8 @@ static void drop_invariant_results(Simp *S, Exp *r, const Vars *from, Vars *pat)
         const NestDim *nd = &r->seg.nest.at[d];
         vec_push(S->cx->perm, &widths, nd->width);
         varset_add(inside, nd->idx);
+        if (nd->row)
+            varset_add(inside, nd->row);
         for (int j = 0; j < nd->xs.n; j++)
             varset_add(inside, nd->xs.at[j]);
     }

@@ -288,11 +288,17 @@ void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
     int n = e->seg.nes.n, depth = nest->n;
     const KExp **ix = NEWN(kg->cx->perm, const KExp *, depth);
     nest_indices(kg, nest, depth, ix);
+    const KExp *own = nest_has_rows(nest) ? kg_atom(kg, atom_var(nest->at[0].row)) : NULL;
+    const KExp *from = own ? nest_offset(kg, &nest->at[0], own) : kg_int(kg, 0);
+    const KExp *to = own ? nest_offset(kg, &nest->at[0], kg_add(kg, own, kg_int(kg, 1)))
+                         : kg_atom(kg, nest_width(nest));
     Carries *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
-    const KExp *i =
-        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, nest_width(nest)), kg_int(kg, 1));
+    const KExp *i = kb_for(kg->kb, "i", from, to, kg_int(kg, 1));
     HeapMark turn = heap_mark(kg);
-    nest_bind_dim(kg, &vec_last(nest), i);
+    if (own)
+        nest_bind_point(kg, &nest->at[0], i, own);
+    else
+        nest_bind_dim(kg, &vec_last(nest), i);
     seg_hint_maps(kg, e, outs, s);
     kg_stms(kg, e->seg.body);
     seg_store_maps(kg, e, outs, s);
@@ -314,8 +320,11 @@ void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
     for (int j = 0; j < n; j++)
         finals[j] = var_like(kg->cx, op->params.at[j]);
     carry_end(kg, c, finals);
+    if (own)
+        ix[0] = own;
     for (int j = 0; j < n; j++) {
-        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth - 1);
-        kg_store(kg, &row, finals[j]->type, atom_var(finals[j]));
+        int rank = s->pat.at[j]->type.rank;
+        KLoc place = loc_row_n(kg, &outs[j], rank, ix, own ? 1 : depth - 1);
+        kg_store(kg, &place, finals[j]->type, atom_var(finals[j]));
     }
 }

@@ -148,7 +148,8 @@ void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const KExp *
                        const VarMap *now);
 /* Scans all segments, after and before barriers; outs: where the results go (groupscan.c). */
 void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, const GroupAfter *after);
-/* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
+/* A whole segment by this thread, whatever the operator works on; outer dimensions are bound, or
+ * the row is. */
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan);
 /* A kernel of it. */
 void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan);
@@ -204,6 +205,10 @@ bool seg_keeps(const Stm *scan, const ScanReader *r);
  * for a guess whether an element is kept. */
 void seg_keep(KGen *kg, const Stm *scan, const ScanReader *r, const KExp *last, const KExp *before,
               const KExp *end, const Accs *sum);
+
+/* Reductions and scans along the rows of a ragged nest, balanced whatever their lengths are
+ * (segrows.c). */
+KernelMaker segred_rows, segscan_rows;
 
 /* The construct, with operators on scalars, by chunks of its segments. */
 KernelMaker segred_chunks;    /* segred.c */

@@ -51,7 +51,7 @@ static bool of_segmap(Ctx *cx, const Stm *s, Sums *r)
 {
     const Exp *e = s->exp;
     const Stm *red = reduction_of(e->seg.body);
-    if (!red || exp_traps(red->exp))
+    if (!red || exp_traps(red->exp) || nest_is_ragged(&e->seg.nest))
         return false;
     *r = (Sums){.stm = s, .e = e, .depth = e->seg.nest.n, .red = red};
     sums_take(cx, r, red->exp);
@@ -71,7 +71,7 @@ static bool of_segred(const Stm *s, Sums *r)
     r->op = e->seg.op;
     r->nes = &e->seg.nes;
     r->comm = op_is_comm(e);
-    return s->pat.n == r->nes->n && !exp_traps(e);
+    return s->pat.n == r->nes->n && !exp_traps(e) && !nest_is_ragged(&e->seg.nest);
 }
 
 bool sums_of(Ctx *cx, const Stm *s, Sums *r)

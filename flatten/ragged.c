@@ -1,0 +1,448 @@
+/* Rule G10: SOACs whose width varies with the nest around them.
+ *
+ * Under S, for each of whose elements (the rows) the SOAC has another width, its points become one
+ * ragged dimension (NestDim), which is all of the nest: what S binds is known by the row. The
+ * offsets of the rows are a scan of the widths.
+ *
+ *     S |- reduce (+) 0 (map f (iota w))  =>  let ws   = segmap^1 S w
+ *                                             let offs = segscan^1 <q < rows+1> (+) 0 (ws before q)
+ *                                             in segred^1 <p < points; row < rows by offs> (+) 0
+ *                                                  (let x.. = elements of S number row
+ *                                                   in f (p - offs[row]))
+ *
+ * Results of a map or scan are ragged arrays: the points of all rows one behind the other, of which
+ * each element of S knows its own as a view, a slice that begins at the row's offset. */
+#include "flatten/rules.h"
+
+/* --- Questions ------------------------------------------------------------------------------ */
+
+static bool is_kind(const Exp *e)
+{
+    return e->kind == E_MAP || e->kind == E_REDUCE || e->kind == E_SCAN || e->kind == E_REDOMAP ||
+           e->kind == E_SCANOMAP;
+}
+
+/* Are the results of the function of sizes that do not vary? */
+static bool elements_are_regular(const VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    int n_red = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
+    for (int k = 0; k < s->pat.n; k++) {
+        Type t = s->pat.at[k]->type;
+        for (int d = k < n_red ? 0 : 1; d < t.rank; d++)
+            if (atom_variant(variant, t.dims[d]))
+                return false;
+    }
+    return true;
+}
+
+bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (fl->level != 1 || !is_kind(e) || (e->attrs & ATTR_SEQUENTIAL) ||
+        !atom_variant(variant, e->soac.width) || !elements_are_regular(variant, s))
+        return false;
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        if (is_consumed(fl, e->soac.arrs.at[k]))
+            return false;
+    for (int k = 0; k < s->pat.n; k++)
+        if (is_consumed(fl, atom_var(s->pat.at[k])))
+            return false;
+    return !e->soac.op || is_flat_op(variant, e);
+}
+
+bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(S, variant);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (soac_is_ragged(fl, variant, s))
+            return true;
+        if (is_floatable(fl, s) && !exp_uses_any(s->exp, variant))
+            continue;
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return false;
+}
+
+/* --- Offsets -------------------------------------------------------------------------------- */
+
+static const MapNest host_nest;
+
+static Lambda *plus(Flat *fl, Loc loc)
+{
+    Ctx *cx = fl->cx;
+    Vars params = {0};
+    vec_push(cx->perm, &params, var_new(cx, "a", type_prim(T_I64), loc));
+    vec_push(cx->perm, &params, var_new(cx, "b", type_prim(T_I64), loc));
+    Bld bl = bld_new(cx);
+    Exp *sum = exp_binop(cx, loc, OP_ADD, atom_var(params.at[0]), atom_var(params.at[1]));
+    Atoms res = {0};
+    vec_push(cx->perm, &res, bld_exp(&bl, "sum", sum));
+    return lambda_new(cx, params, bld_body(&bl, res));
+}
+
+static Body *giving(Flat *fl, Bld *bl, Atom a)
+{
+    Atoms res = {0};
+    vec_push(fl->cx->perm, &res, a);
+    return bld_body(bl, res);
+}
+
+/* What lies before row q: 0, or the width of the row before it. */
+static Atom width_before(Flat *fl, Atom widths, Atom q, Loc loc, Bld *bl)
+{
+    Ctx *cx = fl->cx;
+    Bld none = bld_new(cx), some = bld_new(cx);
+    Atom first = bld_exp(bl, "first", exp_binop(cx, loc, OP_EQ, q, atom_i64(0)));
+    Atom before = bld_binop(&some, loc, OP_SUB, q, atom_i64(1));
+    Atom w = bld_exp(&some, "w", exp_index(cx, loc, widths, &before, 1, true));
+    w = bld_exp(&some, "w", exp_binop(cx, loc, OP_MAX, w, atom_i64(0)));
+    Body *then_ = giving(fl, &none, atom_i64(0)), *else_ = giving(fl, &some, w);
+    return bld_exp(bl, "w", exp_if(cx, loc, first, then_, else_));
+}
+
+/* [rows + 1]i64: where each row begins, and the end of the last one. A width below 0 fails where it
+ * is computed; here it counts as 0. */
+static Atom offsets_of(Flat *fl, Atom widths, Atom rows, Loc loc, Bld *out)
+{
+    Ctx *cx = fl->cx;
+    Atom ends = bld_binop(out, loc, OP_ADD, rows, atom_i64(1));
+    MapNest H = nest_push(fl, &host_nest, ends, NULL, NULL);
+    Bld bl = bld_new(cx);
+    Seg sg = {.kind = E_SEGSCAN, .S = &H, .op = plus(fl, loc), .comm = true, .loc = loc};
+    vec_push(cx->perm, &sg.res, width_before(fl, widths, atom_var(H.dims.at[0].idx), loc, &bl));
+    vec_push(cx->perm, &sg.nes, atom_i64(0));
+    sg.stms = bl.stms;
+    return bind_one(fl, &host_nest, "offs", seg_make(fl, &sg), out);
+}
+
+/* --- The nest of points --------------------------------------------------------------------- */
+
+static void define(Flat *fl, Bld *bl, Var *v, Exp *e)
+{
+    Stm s = {.exp = e};
+    vec_push(fl->cx->perm, &s.pat, v);
+    bld_stm(bl, s);
+}
+
+/* The indices of S of row number `row`. */
+static void define_indices(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
+{
+    Ctx *cx = fl->cx;
+    for (int d = S->dims.n - 1; d >= 0; d--) {
+        const MapDim *nd = &S->dims.at[d];
+        if (d == 0) {
+            define(fl, bl, nd->idx, exp_atom(cx, loc, row));
+            continue;
+        }
+        /* where there is a row there is a width */
+        Atom width = bld_binop(bl, loc, OP_MAX, nd->width, atom_i64(1));
+        define(fl, bl, nd->idx, exp_binop(cx, loc, OP_REM, row, width));
+        row = bld_exp(bl, "row", exp_binop(cx, loc, OP_QUOT, row, width));
+    }
+}
+
+/* Points that are rows of another nest, below S, know their own row by an array. */
+static void keep_rows(Flat *fl, MapNest *S, Bld *out)
+{
+    MapDim *d = &S->dims.at[0];
+    if (!d->row || d->rows_of.var)
+        return;
+    MapNest P = nest_push(fl, &host_nest, d->width, NULL, NULL);
+    P.dims.at[0] = *d;
+    d->rows_of = expand_atom(fl, &P, atom_var(d->row), "row", d->row->loc, out);
+}
+
+/* What S binds, for row number `row`. */
+static void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
+{
+    define_indices(fl, S, row, loc, bl);
+    const MapDim *outermost = &S->dims.at[0];
+    if (outermost->row) {
+        Atom point = atom_var(outermost->idx);
+        Exp *own = exp_index(fl->cx, loc, outermost->rows_of, &point, 1, true);
+        define(fl, bl, outermost->row, own);
+    }
+    for (int d = 0; d < S->dims.n; d++) {
+        const MapDim *nd = &S->dims.at[d];
+        for (int k = 0; k < nd->xs.n; k++) {
+            Var *x = nd->xs.at[k];
+            Atom a = element_at(fl, nd->arrs.at[k], x, atom_var(nd->idx), bl);
+            define(fl, bl, x, exp_atom(fl->cx, loc, a));
+        }
+        vec_append(fl->cx->perm, &bl->stms, &nd->pre);
+    }
+}
+
+typedef struct {
+    Atom rows, offs, points;
+} Ragged;
+
+/* The row of S's own indices. */
+static Atom own_row(const MapNest *S, Loc loc, Bld *bl)
+{
+    Atom row = atom_var(S->dims.at[0].idx);
+    for (int d = 1; d < S->dims.n; d++) {
+        row = bld_binop(bl, loc, OP_MUL, row, S->dims.at[d].width);
+        row = bld_binop(bl, loc, OP_ADD, row, atom_var(S->dims.at[d].idx));
+    }
+    return row;
+}
+
+/* <p < points; row < rows by offs>, params bound to the elements of e's arrays. */
+static MapNest points_of(Flat *fl, const MapNest *S, const Exp *e, const Vars *params,
+                         const Ragged *r)
+{
+    Ctx *cx = fl->cx;
+    MapNest P = nest_push(fl, &host_nest, r->points, NULL, NULL);
+    MapDim *d = &P.dims.at[0];
+    d->row = var_new(cx, "row", type_prim(T_I64), e->loc);
+    d->rows = r->rows;
+    d->offs = r->offs;
+    Bld bl = bld_new(cx);
+    Atom row = atom_var(d->row);
+    define_row(fl, S, row, e->loc, &bl);
+    Atom begin = bld_exp(&bl, "begin", exp_index(cx, e->loc, r->offs, &row, 1, true));
+    Atom j = bld_binop(&bl, e->loc, OP_SUB, atom_var(d->idx), begin);
+    for (int k = 0; k < params->n; k++) {
+        Atom a = element_at(fl, e->soac.arrs.at[k], params->at[k], j, &bl);
+        define(fl, &bl, params->at[k], exp_atom(cx, e->loc, a));
+    }
+    d->pre = bl.stms;
+    return P;
+}
+
+static Atom flat_widths(Flat *fl, const MapNest *S, const Exp *e, Atom rows, Bld *out)
+{
+    Atom ws = expand_atom(fl, S, e->soac.width, "widths", e->loc, out);
+    if (S->dims.n == 1)
+        return ws;
+    Exp *flat = exp_new(fl->cx, E_RESHAPE, e->loc);
+    flat->reshape.arr = ws;
+    vec_push(fl->cx->perm, &flat->reshape.dims, rows);
+    return bld_exp(out, "widths", flat);
+}
+
+static Ragged ragged_of(Flat *fl, MapNest *S, const Exp *e, Bld *out)
+{
+    keep_rows(fl, S, out);
+    Ragged r = {.rows = par_of_nest(fl, S, out)};
+    Atom widths = flat_widths(fl, S, e, r.rows, out);
+    r.offs = offsets_of(fl, widths, r.rows, e->loc, out);
+    r.points = bld_exp(out, "points", exp_index(fl->cx, e->loc, r.offs, &r.rows, 1, true));
+    return r;
+}
+
+/* --- How much there is ------------------------------------------------------------------------ */
+
+/* The widths of the ragged SOACs of b. */
+static Atoms ragged_widths(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *variant = varmap_new(fl->cx->perm);
+    Atoms ws = {0};
+    nest_vars(S, variant);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (soac_is_ragged(fl, variant, s))
+            vec_push(fl->cx->perm, &ws, s->exp->soac.width);
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return ws;
+}
+
+/* The code of b that gives them. */
+static Stms code_of_widths(Flat *fl, const Body *b, const Atoms *ws)
+{
+    VarSet *need = varmap_new(fl->cx->perm);
+    for (int k = 0; k < ws->n; k++)
+        varset_add(need, ws->at[k].var);
+    return live_stms(fl, &b->stms, need, false);
+}
+
+bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b)
+{
+    Atoms ws = ragged_widths(fl, S, b);
+    Stms code = code_of_widths(fl, b, &ws);
+    for (int i = 0; i < code.n; i++)
+        if (exp_has_soac(code.at[i].exp) || code.at[i].exp->kind == E_LOOP)
+            return false;
+    return true;
+}
+
+static Lambda *sum_and_most(Flat *fl, Loc loc)
+{
+    Ctx *cx = fl->cx;
+    static const char *const names[] = {"sum", "most", "n", "n"};
+    Vars params = {0};
+    for (int k = 0; k < 4; k++)
+        vec_push(cx->perm, &params, var_new(cx, names[k], type_prim(T_I64), loc));
+    Bld bl = bld_new(cx);
+    Atoms res = {0};
+    for (int k = 0; k < 2; k++) {
+        Exp *both = exp_binop(cx, loc, k ? OP_MAX : OP_ADD, atom_var(params.at[k]),
+                              atom_var(params.at[k + 2]));
+        vec_push(cx->perm, &res, bld_exp(&bl, names[k], both));
+    }
+    return lambda_new(cx, params, bld_body(&bl, res));
+}
+
+Extent extent_of(Flat *fl, const MapNest *S, const Body *b, Bld *out)
+{
+    Ctx *cx = fl->cx;
+    Loc loc = {0};
+    Extent x = {.rows = par_of_nest(fl, S, out)};
+    MapNest H = nest_push(fl, &host_nest, x.rows, NULL, NULL);
+    Bld before = bld_new(cx), bl = bld_new(cx);
+    define_row(fl, S, atom_var(H.dims.at[0].idx), loc, &before);
+    H.dims.at[0].pre = before.stms;
+    Atoms ws = ragged_widths(fl, S, b);
+    bl.stms = code_of_widths(fl, b, &ws);
+    Atom sum = atom_i64(0);
+    for (int k = 0; k < ws.n; k++) {
+        Exp *w = exp_binop(cx, loc, OP_MAX, ws.at[k], atom_i64(0));
+        sum = bld_binop(&bl, loc, OP_ADD, sum, bld_exp(&bl, "w", w));
+    }
+    Seg sg = {.kind = E_SEGRED, .S = &H, .stms = bl.stms, .comm = true, .loc = loc};
+    sg.op = sum_and_most(fl, loc);
+    for (int k = 0; k < 2; k++) {
+        vec_push(cx->perm, &sg.res, sum);
+        vec_push(cx->perm, &sg.nes, atom_i64(0));
+    }
+    Atoms found = bld_exps(out, "points", seg_make(fl, &sg));
+    found.at[1].var->base = "longest";
+    x.points = found.at[0];
+    x.longest = found.at[1];
+    return x;
+}
+
+static Atom quotient(Bld *bl, Atom a, Atom b)
+{
+    return bld_binop(bl, (Loc){0}, OP_QUOT, a, bld_binop(bl, (Loc){0}, OP_MAX, b, atom_i64(1)));
+}
+
+static Atom rows_in_effect(const Extent *x, Bld *bl)
+{
+    return bld_binop(bl, (Loc){0}, OP_MIN, x->rows, quotient(bl, x->points, x->longest));
+}
+
+Par par_of_rows(const Extent *x, Bld *bl)
+{
+    enum {
+        LAUNCHES = 6, /* of the ragged form: assertions, widths, offsets, what rows give */
+        APART = 8,    /* threads read apart from each other: a step is as long as so many */
+        WAVES = 2     /* likewise, all of them together */
+    };
+    Loc loc = {0};
+    Par p = {.version = rows_in_effect(x, bl), .all = x->points};
+    Atom steps = bld_binop(bl, loc, OP_MUL, x->longest, atom_i64(APART));
+    Atom all = quotient(bl, x->points, atom_i64(RT_FULL_DEVICE / WAVES));
+    p.cost = (Cost){.spared = atom_i64(LAUNCHES - 1),
+                    .steps = bld_binop(bl, loc, OP_ADD, steps, all),
+                    .elems = x->points};
+    return p;
+}
+
+Par par_of_row_groups(const Extent *x, Bld *bl)
+{
+    Par p = {.version = rows_in_effect(x, bl), .all = x->points};
+    Atom each =
+        bld_binop(bl, (Loc){0}, OP_MIN, quotient(bl, x->points, x->rows), atom_i64(GROUP_PAR));
+    p.version = bld_binop(bl, (Loc){0}, OP_MUL, p.version, each);
+    p.cost = no_cost();
+    p.cost.never = "rows of any length are shared out equally by what follows";
+    return p;
+}
+
+/* --- Results -------------------------------------------------------------------------------- */
+
+/* v, a value for each row. */
+static void know_row_value(Flat *fl, MapNest *S, Var *v, Atom values, Loc loc, Bld *out)
+{
+    Ctx *cx = fl->cx;
+    if (S->dims.n > 1) {
+        Exp *shaped = exp_new(cx, E_RESHAPE, loc);
+        shaped->reshape.arr = values;
+        for (int d = 0; d < S->dims.n; d++)
+            vec_push(cx->perm, &shaped->reshape.dims, S->dims.at[d].width);
+        for (int d = 0; d < v->type.rank; d++)
+            vec_push(cx->perm, &shaped->reshape.dims, v->type.dims[d]);
+        values = bld_exp(out, v->base, shaped);
+    }
+    nest_extend(fl, S, v, values);
+}
+
+/* v, the row's part of an array of all points. */
+static void know_row(Flat *fl, MapNest *S, Var *v, Atom values, const Exp *e, Atom offs)
+{
+    Ctx *cx = fl->cx;
+    Bld bl = bld_new(cx);
+    Atom row = own_row(S, e->loc, &bl);
+    Atom begin = bld_exp(&bl, "begin", exp_index(cx, e->loc, offs, &row, 1, true));
+    Exp *slice = exp_new(cx, E_INDEX, e->loc);
+    slice->index.arr = values;
+    slice->index.safe = true;
+    DimIndex part = {.is_slice = true, .start = begin, .n = e->soac.width, .stride = atom_i64(1)};
+    vec_push(cx->perm, &slice->index.at, part);
+    for (int d = 1; d < v->type.rank; d++) {
+        DimIndex whole = {true, atom_i64(0), v->type.dims[d], atom_i64(1)};
+        vec_push(cx->perm, &slice->index.at, whole);
+    }
+    define(fl, &bl, v, slice);
+    vec_append(cx->perm, &vec_last(&S->dims).pre, &bl.stms);
+}
+
+static void know_results(Flat *fl, MapNest *S, const Stm *s, const Atoms *res, Atom offs, Bld *out)
+{
+    const Exp *e = s->exp;
+    int n_red = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
+    for (int k = 0; k < s->pat.n; k++) {
+        if (k < n_red)
+            know_row_value(fl, S, s->pat.at[k], res->at[k], e->loc, out);
+        else
+            know_row(fl, S, s->pat.at[k], res->at[k], e, offs);
+    }
+}
+
+/* --- The rule ------------------------------------------------------------------------------- */
+
+/* A reduction (scan) with parallelism in its function: a map, then it. */
+static void split_ragged(Flat *fl, MapNest *S, const Stm *s, const Lambda *fn, Bld *out)
+{
+    Body *b = split_redomap(fl, s, fn);
+    analyse_body(fl, b);
+    for (int i = 0; i < b->stms.n; i++)
+        rule_g10(fl, S, &b->stms.at[i], out);
+    Bld names = bld_new(fl->cx);
+    for (int k = 0; k < s->pat.n; k++)
+        define(fl, &names, s->pat.at[k], exp_atom(fl->cx, s->exp->loc, b->res.at[k]));
+    vec_append(fl->cx->perm, &vec_last(&S->dims).pre, &names.stms);
+}
+
+/* Rule G10: a SOAC of width w(x) under S is one over <p < points; row < rows by offs>. */
+void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out)
+{
+    const Exp *e = s->exp;
+    bool map = e->kind == E_MAP;
+    const Lambda *fn = map ? e->soac.fn : reduce_fn(fl, e);
+    Ragged r = ragged_of(fl, S, e, out);
+    MapNest P = points_of(fl, S, e, &fn->params, &r);
+    bool inside = nest_body_par(fl, &P, fn->body) > 0 || body_is_ragged(fl, &P, fn->body);
+    if (!map && inside) {
+        log_rule(fl, "G10", S, e, "map, then %s", exp_is(e, F_SCAN) ? "scan" : "reduce");
+        split_ragged(fl, S, s, fn, out);
+        return;
+    }
+    Flat inner = *fl;
+    inner.depth++;
+    log_rule(fl, "G10", S, e, "a ragged dimension: all points, balanced");
+    Atoms res;
+    if (map)
+        res = rule_g6(&inner, &P, fn->body, NULL, out);
+    else
+        res = bind_fresh(fl, &P, &s->pat, reduce_construct(fl, &P, fn->body, e), out);
+    know_results(fl, S, s, &res, r.offs, out);
+}
