@@ -556,3 +556,42 @@ Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra
         return never_pays(BY_LANES);
     return cost_of_intra(fl, S, intra, bl);
 }
+
+/* --- Rows of different lengths ---------------------------------------------------------------- */
+
+static Atom quotient(Bld *bl, Atom a, Atom b)
+{
+    return bld_binop(bl, (Loc){0}, OP_QUOT, a, bld_binop(bl, (Loc){0}, OP_MAX, b, atom_i64(1)));
+}
+
+/* So many of the longest are there. */
+static Atom rows_in_effect(const Extent *x, Bld *bl)
+{
+    return bld_binop(bl, (Loc){0}, OP_MIN, x->rows, quotient(bl, x->points, x->longest));
+}
+
+Par par_of_rows(const Extent *x, Bld *bl)
+{
+    enum {
+        LAUNCHES = 6, /* of the ragged form: assertions, widths, offsets, what rows give */
+        APART = 8,    /* threads read apart from each other: a step is as long as so many, */
+        WAVES = 2     /* ... and of all points together as so many */
+    };
+    Par p = {.version = rows_in_effect(x, bl), .all = x->points};
+    Atom steps = times(bl, (Loc){0}, x->longest, atom_i64(APART));
+    Atom all = quotient(bl, x->points, atom_i64(RT_FULL_DEVICE / WAVES));
+    p.cost = (Cost){.spared = atom_i64(LAUNCHES - 1),
+                    .steps = bld_binop(bl, (Loc){0}, OP_ADD, steps, all),
+                    .elems = x->points};
+    return p;
+}
+
+Par par_of_row_groups(const Extent *x, Bld *bl)
+{
+    Par p = {.version = rows_in_effect(x, bl), .all = x->points, .cost = no_cost()};
+    Atom each = quotient(bl, x->points, x->rows);
+    each = bld_binop(bl, (Loc){0}, OP_MIN, each, atom_i64(GROUP_PAR));
+    p.version = times(bl, (Loc){0}, p.version, each);
+    p.cost.never = "rows of any length are shared out equally by what follows";
+    return p;
+}

@@ -22,6 +22,7 @@ MapNest nest_copy(Flat *fl, const MapNest *S)
         dim_copy(fl, &nd, &S->dims.at[d]);
         vec_push(fl->cx->perm, &r.dims, nd);
     }
+    vec_append(fl->cx->perm, &r.ragged, &S->ragged);
     return r;
 }
 
@@ -35,6 +36,7 @@ MapNest nest_push(Flat *fl, const MapNest *S, Atom width, const Vars *params, co
     if (arrs)
         vec_append(fl->cx->perm, &d.arrs, arrs);
     vec_push(fl->cx->perm, &r.dims, d);
+    r.ragged.n = 0;
     return r;
 }
 

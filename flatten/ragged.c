@@ -177,10 +177,6 @@ static void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
     }
 }
 
-typedef struct {
-    Atom rows, offs, points;
-} Ragged;
-
 /* The row of S's own indices. */
 static Atom own_row(const MapNest *S, Loc loc, Bld *bl)
 {
@@ -228,11 +224,15 @@ static Atom flat_widths(Flat *fl, const MapNest *S, const Exp *e, Atom rows, Bld
 
 static Ragged ragged_of(Flat *fl, MapNest *S, const Exp *e, Bld *out)
 {
+    for (int i = 0; i < S->ragged.n; i++)
+        if (S->ragged.at[i].width == e->soac.width.var)
+            return S->ragged.at[i];
     keep_rows(fl, S, out);
-    Ragged r = {.rows = par_of_nest(fl, S, out)};
+    Ragged r = {.width = e->soac.width.var, .rows = par_of_nest(fl, S, out)};
     Atom widths = flat_widths(fl, S, e, r.rows, out);
     r.offs = offsets_of(fl, widths, r.rows, e->loc, out);
     r.points = bld_exp(out, "points", exp_index(fl->cx, e->loc, r.offs, &r.rows, 1, true));
+    vec_push(fl->cx->perm, &S->ragged, r);
     return r;
 }
 
@@ -317,44 +317,6 @@ Extent extent_of(Flat *fl, const MapNest *S, const Body *b, Bld *out)
     x.points = found.at[0];
     x.longest = found.at[1];
     return x;
-}
-
-static Atom quotient(Bld *bl, Atom a, Atom b)
-{
-    return bld_binop(bl, (Loc){0}, OP_QUOT, a, bld_binop(bl, (Loc){0}, OP_MAX, b, atom_i64(1)));
-}
-
-static Atom rows_in_effect(const Extent *x, Bld *bl)
-{
-    return bld_binop(bl, (Loc){0}, OP_MIN, x->rows, quotient(bl, x->points, x->longest));
-}
-
-Par par_of_rows(const Extent *x, Bld *bl)
-{
-    enum {
-        LAUNCHES = 6, /* of the ragged form: assertions, widths, offsets, what rows give */
-        APART = 8,    /* threads read apart from each other: a step is as long as so many */
-        WAVES = 2     /* likewise, all of them together */
-    };
-    Loc loc = {0};
-    Par p = {.version = rows_in_effect(x, bl), .all = x->points};
-    Atom steps = bld_binop(bl, loc, OP_MUL, x->longest, atom_i64(APART));
-    Atom all = quotient(bl, x->points, atom_i64(RT_FULL_DEVICE / WAVES));
-    p.cost = (Cost){.spared = atom_i64(LAUNCHES - 1),
-                    .steps = bld_binop(bl, loc, OP_ADD, steps, all),
-                    .elems = x->points};
-    return p;
-}
-
-Par par_of_row_groups(const Extent *x, Bld *bl)
-{
-    Par p = {.version = rows_in_effect(x, bl), .all = x->points};
-    Atom each =
-        bld_binop(bl, (Loc){0}, OP_MIN, quotient(bl, x->points, x->rows), atom_i64(GROUP_PAR));
-    p.version = bld_binop(bl, (Loc){0}, OP_MUL, p.version, each);
-    p.cost = no_cost();
-    p.cost.never = "rows of any length are shared out equally by what follows";
-    return p;
 }
 
 /* --- Results -------------------------------------------------------------------------------- */

@@ -26,8 +26,14 @@ typedef struct {
     Atom rows_of; /* the row of each point, as an array, where it was needed */
 } MapDim;
 typedef VEC(MapDim) MapDims;
+/* Rows of width `width` each, of all elements of S. */
+typedef struct {
+    const Var *width;
+    Atom rows, offs, points;
+} Ragged;
 typedef struct {
     MapDims dims;
+    VEC(Ragged) ragged; /* those of which the offsets are there */
 } MapNest;
 
 /* x = root[idx_from, .., idx_to]: `root` is an array outside of S. */
@@ -200,6 +206,11 @@ typedef struct {
     Cost cost;
 } Par;
 
+/* What there is of SOACs whose width varies: rows, points of all, of the one with most. */
+typedef struct {
+    Atom rows, points, longest;
+} Extent;
+
 typedef struct {
     const char *name;
     bool intra;
@@ -294,6 +305,10 @@ Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra
  * combines what it gives. Else it is not weighed. */
 Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 
+/* Of a thread, of a work-group each, whose widths vary: they take as long as the longest row. */
+Par par_of_rows(const Extent *x, Bld *bl);
+Par par_of_row_groups(const Extent *x, Bld *bl);
+
 /* --- intragroup.c --------------------------------------------------------------------------- */
 
 /* e_intra of rule G3; NULL if it cannot run inside a work-group, with the reason in *why. */
@@ -368,17 +383,10 @@ Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn);
 bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
 /* Is a statement of b such a SOAC? */
 bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
-/* What there is of the ragged SOACs of b under S: points in all, and of the one with most. Found by
- * a reduction before the guards that compare it. */
-typedef struct {
-    Atom rows, points, longest;
-} Extent;
+/* The extent of the ragged SOACs of b under S, found by a reduction before the guards. */
 /* Can that be found, by little code? */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
 Extent extent_of(Flat *fl, const MapNest *S, const Body *b, Bld *out);
-/* Of a thread, of a work-group each, as skew leaves it: they take as long as their longest row. */
-Par par_of_rows(const Extent *x, Bld *bl);
-Par par_of_row_groups(const Extent *x, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 

@@ -1,6 +1,6 @@
 /* What the files of explain share: texts of a flattened entry. */
-#ifndef FLATTEN_EXPLAIN_H
-#define FLATTEN_EXPLAIN_H
+#ifndef FLATTEN_EXPLAIN_EXPLAIN_H
+#define FLATTEN_EXPLAIN_EXPLAIN_H
 
 #include "flatten/rules.h"
 
@@ -31,7 +31,7 @@ const char *ex_product_text(Explain *x, const Nest *nest, int n, int most);
 /* What is sequential in it, in plain words: "map (reduction (+))"; "": nothing but scalars. */
 const char *ex_sequential_text(Explain *x, const Body *b);
 
-/* --- explain_plain.c -------------------------------------------------------------------------- */
+/* --- explain_plain.c ------------------------------------------------------------------------ */
 
 /* A parallel construct as a sentence: "one thread for each of n * p". */
 const char *ex_sentence(Explain *x, const Exp *seg);

@@ -1,6 +1,6 @@
 /* minifut explain: the derivation, the tree of versions as the paper prints it, its thresholds and
  * the parallel constructs (kernels, where they stand at level 1) of each leaf. */
-#include "flatten/explain.h"
+#include "flatten/explain/explain.h"
 
 #include <string.h>
 

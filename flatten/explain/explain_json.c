@@ -4,7 +4,7 @@
  *    "inside": [..]}
  *   {"kind": "loop" | "if", ..}
  * and each leaf body begins with {"kind": "version", "id": N}. */
-#include "flatten/explain.h"
+#include "flatten/explain/explain.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  *         V0  if n >= suff_outer_par_0
  *             one thread for each of n, which does alone: map (reduction (+))
  *             kernel segmap_main_0 */
-#include "flatten/explain.h"
+#include "flatten/explain/explain.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* minifut explain --html: what explain tells, as a page. Constructs lie in lists as they do in the
  * tree of versions; their places are links to the program's lines at the end. */
 #include "command/html.h"
-#include "flatten/explain.h"
+#include "flatten/explain/explain.h"
 
 #include <string.h>
 
