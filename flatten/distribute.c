@@ -233,7 +233,8 @@ static bool ragged_stm(Fission *f, const Stm *s)
 {
     if (!f->fl->ragged || !soac_is_ragged(f->fl, f->variant, s))
         return false;
-    f->width = s->exp->soac.width.var;
+    const Var *width = s->exp->soac.width.var;
+    f->width = known_ragged(&f->S, width) ? NULL : width;
     bool ready = prepare(f, s);
     f->width = NULL;
     if (!ready)

@@ -330,8 +330,12 @@ static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
     MapPlan p = *plan;
     Versions vs = {0};
     Extent extent = {0}, *x = p.ragged && (p.top || p.middle) ? &extent : NULL;
+    MapNest known = nest_copy(fl, S1);
+    Body *rest = NULL;
     if (x)
-        extent = extent_of(fl, S1, b, out);
+        extent = extent_of(fl, &known, b, &rest, out);
+    b = rest ? rest : b;
+    S1 = &known;
     if (p.top)
         add_top(fl, &vs, S, S1, b, s, p.flat && !p.loop && !p.shared, x);
     int log_at = fl->log->n;

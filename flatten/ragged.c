@@ -222,17 +222,28 @@ static Atom flat_widths(Flat *fl, const MapNest *S, const Exp *e, Atom rows, Bld
     return bld_exp(out, "widths", flat);
 }
 
-static Ragged ragged_of(Flat *fl, MapNest *S, const Exp *e, Bld *out)
+Ragged *known_ragged(MapNest *S, const Var *width)
 {
     for (int i = 0; i < S->ragged.n; i++)
-        if (S->ragged.at[i].width == e->soac.width.var)
-            return S->ragged.at[i];
-    keep_rows(fl, S, out);
-    Ragged r = {.width = e->soac.width.var, .rows = par_of_nest(fl, S, out)};
-    Atom widths = flat_widths(fl, S, e, r.rows, out);
-    r.offs = offsets_of(fl, widths, r.rows, e->loc, out);
-    r.points = bld_exp(out, "points", exp_index(fl->cx, e->loc, r.offs, &r.rows, 1, true));
-    vec_push(fl->cx->perm, &S->ragged, r);
+        if (S->ragged.at[i].width == width)
+            return &S->ragged.at[i];
+    return NULL;
+}
+
+static const Ragged *ragged_of(Flat *fl, MapNest *S, const Exp *e, Bld *out)
+{
+    Ragged *r = known_ragged(S, e->soac.width.var);
+    if (!r) {
+        keep_rows(fl, S, out);
+        vec_push(fl->cx->perm, &S->ragged, (Ragged){.width = e->soac.width.var});
+        r = &vec_last(&S->ragged);
+        r->rows = par_of_nest(fl, S, out);
+        r->widths = flat_widths(fl, S, e, r->rows, out);
+    }
+    if (!r->offs.var)
+        r->offs = offsets_of(fl, r->widths, r->rows, e->loc, out);
+    if (!r->points.var)
+        r->points = bld_exp(out, "points", exp_index(fl->cx, e->loc, r->offs, &r->rows, 1, true));
     return r;
 }
 
@@ -254,23 +265,54 @@ static Atoms ragged_widths(Flat *fl, const MapNest *S, const Body *b)
     return ws;
 }
 
-/* The code of b that gives them. */
-static Stms code_of_widths(Flat *fl, const Body *b, const Atoms *ws)
+/* The statements of b that `need` depends on, if they are plain; else false. */
+static bool plain_code(Flat *fl, const Body *b, VarSet *need, Stms *code)
 {
-    VarSet *need = varmap_new(fl->cx->perm);
-    for (int k = 0; k < ws->n; k++)
-        varset_add(need, ws->at[k].var);
-    return live_stms(fl, &b->stms, need, false);
+    *code = live_stms(fl, &b->stms, need, false);
+    for (int i = 0; i < code->n; i++)
+        if (exp_has_soac(code->at[i].exp) || code->at[i].exp->kind == E_LOOP)
+            return false;
+    return true;
 }
 
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b)
 {
     Atoms ws = ragged_widths(fl, S, b);
-    Stms code = code_of_widths(fl, b, &ws);
-    for (int i = 0; i < code.n; i++)
-        if (exp_has_soac(code.at[i].exp) || code.at[i].exp->kind == E_LOOP)
-            return false;
-    return true;
+    VarSet *need = varmap_new(fl->cx->perm);
+    Stms code;
+    for (int k = 0; k < ws.n; k++)
+        varset_add(need, ws.at[k].var);
+    return plain_code(fl, b, need, &code);
+}
+
+/* The code of b that gives the widths, with the assertions that need no other than plain code;
+ * *rest: b without these. */
+static Stms code_of_widths(Flat *fl, const Body *b, const Atoms *ws, Body **rest)
+{
+    Ctx *cx = fl->cx;
+    VarSet *need = varmap_new(cx->perm);
+    Bld left = bld_new(cx);
+    Stms asserts = {0}, code = {0}, all = {0};
+    for (int k = 0; k < ws->n; k++)
+        varset_add(need, ws->at[k].var);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        VarSet *own = varmap_new(cx->perm);
+        if (s->exp->kind == E_ASSERT)
+            free_in_stm(own, s);
+        if (rest && s->exp->kind == E_ASSERT && plain_code(fl, b, own, &code)) {
+            free_in_stm(need, s);
+            vec_push(cx->perm, &asserts, *s);
+            vec_push(cx->perm, &all, *s);
+            continue;
+        }
+        bld_stm(&left, *s);
+        if (s->exp->kind != E_ASSERT)
+            vec_push(cx->perm, &all, *s);
+    }
+    if (rest)
+        *rest = bld_body(&left, b->res);
+    return live_stms(fl, &all, need, true);
 }
 
 static Lambda *sum_and_most(Flat *fl, Loc loc)
@@ -290,7 +332,31 @@ static Lambda *sum_and_most(Flat *fl, Loc loc)
     return lambda_new(cx, params, bld_body(&bl, res));
 }
 
-Extent extent_of(Flat *fl, const MapNest *S, const Body *b, Bld *out)
+/* Each width once. */
+static Atoms distinct(Flat *fl, const Atoms *ws)
+{
+    Atoms r = {0};
+    for (int k = 0; k < ws->n; k++) {
+        bool there = false;
+        for (int j = 0; j < r.n; j++)
+            there |= r.at[j].var == ws->at[k].var;
+        if (!there)
+            vec_push(fl->cx->perm, &r, ws->at[k]);
+    }
+    return r;
+}
+
+static Atom sum_of(Flat *fl, const Atoms *ws, Loc loc, Bld *bl)
+{
+    Atom sum = atom_i64(0);
+    for (int k = 0; k < ws->n; k++) {
+        Exp *w = exp_binop(fl->cx, loc, OP_MAX, ws->at[k], atom_i64(0));
+        sum = bld_binop(bl, loc, OP_ADD, sum, bld_exp(bl, "w", w));
+    }
+    return sum;
+}
+
+Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out)
 {
     Ctx *cx = fl->cx;
     Loc loc = {0};
@@ -299,23 +365,28 @@ Extent extent_of(Flat *fl, const MapNest *S, const Body *b, Bld *out)
     Bld before = bld_new(cx), bl = bld_new(cx);
     define_row(fl, S, atom_var(H.dims.at[0].idx), loc, &before);
     H.dims.at[0].pre = before.stms;
-    Atoms ws = ragged_widths(fl, S, b);
-    bl.stms = code_of_widths(fl, b, &ws);
-    Atom sum = atom_i64(0);
-    for (int k = 0; k < ws.n; k++) {
-        Exp *w = exp_binop(cx, loc, OP_MAX, ws.at[k], atom_i64(0));
-        sum = bld_binop(&bl, loc, OP_ADD, sum, bld_exp(&bl, "w", w));
-    }
+    Atoms all = ragged_widths(fl, S, b), ws = distinct(fl, &all);
+    bl.stms = code_of_widths(fl, b, &ws, rest);
+    Atom sum = sum_of(fl, &all, loc, &bl);
     Seg sg = {.kind = E_SEGRED, .S = &H, .stms = bl.stms, .comm = true, .loc = loc};
     sg.op = sum_and_most(fl, loc);
     for (int k = 0; k < 2; k++) {
         vec_push(cx->perm, &sg.res, sum);
         vec_push(cx->perm, &sg.nes, atom_i64(0));
     }
+    if (rest)
+        vec_append(cx->perm, &sg.res, &ws);
     Atoms found = bld_exps(out, "points", seg_make(fl, &sg));
     found.at[1].var->base = "longest";
     x.points = found.at[0];
     x.longest = found.at[1];
+    for (int k = 0; rest && k < ws.n; k++) {
+        Ragged r = {.width = ws.at[k].var, .rows = x.rows, .widths = found.at[2 + k]};
+        if (all.n == 1)
+            r.points = x.points;
+        found.at[2 + k].var->base = "widths";
+        vec_push(cx->perm, &S->ragged, r);
+    }
     return x;
 }
 
@@ -390,7 +461,7 @@ void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out)
     const Exp *e = s->exp;
     bool map = e->kind == E_MAP;
     const Lambda *fn = map ? e->soac.fn : reduce_fn(fl, e);
-    Ragged r = ragged_of(fl, S, e, out);
+    const Ragged r = *ragged_of(fl, S, e, out);
     MapNest P = points_of(fl, S, e, &fn->params, &r);
     bool inside = nest_body_par(fl, &P, fn->body) > 0 || body_is_ragged(fl, &P, fn->body);
     if (!map && inside) {

@@ -216,7 +216,7 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         Atoms res = bind_fresh(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), &bl);
         Par of;
         if (p.ragged) {
-            Extent x = extent_of(fl, &S1, b, out);
+            Extent x = extent_of(fl, &S1, b, NULL, out);
             of = par_of_rows(&x, &par);
         } else {
             of = (Par){par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par), no_cost()};

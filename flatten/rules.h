@@ -26,14 +26,15 @@ typedef struct {
     Atom rows_of; /* the row of each point, as an array, where it was needed */
 } MapDim;
 typedef VEC(MapDim) MapDims;
-/* Rows of width `width` each, of all elements of S. */
+/* Rows of width `width` each, of all elements of S: how many, all widths one behind the other, the
+ * offsets of the rows, and their last one. No variable: not there yet. */
 typedef struct {
     const Var *width;
-    Atom rows, offs, points;
+    Atom rows, widths, offs, points;
 } Ragged;
 typedef struct {
     MapDims dims;
-    VEC(Ragged) ragged; /* those of which the offsets are there */
+    VEC(Ragged) ragged;
 } MapNest;
 
 /* x = root[idx_from, .., idx_to]: `root` is an array outside of S. */
@@ -386,7 +387,11 @@ bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
 /* The extent of the ragged SOACs of b under S, found by a reduction before the guards. */
 /* Can that be found, by little code? */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
-Extent extent_of(Flat *fl, const MapNest *S, const Body *b, Bld *out);
+/* The reduction gives the widths as well, and what b asserts of plain code fails there: S knows
+ * them then, and *rest is b without these assertions. */
+Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out);
+/* Are the widths of these rows there? */
+Ragged *known_ragged(MapNest *S, const Var *width);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 

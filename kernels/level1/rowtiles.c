@@ -1,0 +1,384 @@
+/* Rows of a ragged nest by teams (see segrows.c): a group works on tiles of items, one after the
+ * other. It notes down where the tile's rows end, computes the points together, dealt out, into
+ * local memory, and each work-item walks over an equal share of rows and points there. Numbers
+ * within a tile have 32 bits, whatever the offsets have. */
+#include "kernels/level1/segrows.h"
+
+enum { STAGE_UNROLL = 8, STAGE_SHIFT = 5 /* a gap every 32 elements, as in segments.c */ };
+
+/* The tile at work. */
+typedef struct {
+    RowTiles *t;
+    RowsKernel *w;
+    KGen *kg;
+    const KExp *row0, *point0;                /* where it begins */
+    const KExp *rows, *points;                /* how many end in it, and there are: i32 */
+    const KExp *my_row, *my_point, *my_items; /* the work-item's share, in the tile: i32 */
+} Tile;
+
+static const KExp *i32(KGen *kg, int64_t x)
+{
+    return kx_conv(kg->cx->perm, T_I32, kg_int(kg, x));
+}
+
+static const KExp *to_i32(KGen *kg, const KExp *x)
+{
+    return kx_conv(kg->cx->perm, T_I32, x);
+}
+
+static const KExp *to_i64(KGen *kg, const KExp *x)
+{
+    return kx_conv(kg->cx->perm, T_I64, x);
+}
+
+static const KExp *op(KGen *kg, PrimOp o, const KExp *x, const KExp *y)
+{
+    return kx_prim2(kg->cx->perm, o, x, y);
+}
+
+static const KExp *lid(KGen *kg)
+{
+    return to_i32(kg, kg->lid);
+}
+
+static const KExp *team(KGen *kg)
+{
+    return to_i32(kg, kg_id(kg, KID_GROUP_SIZE));
+}
+
+static void meet(KGen *kg)
+{
+    kb_meet(kg->kb, 1u << KS_LOCAL);
+}
+
+RowTiles row_tiles(RowsKernel *w)
+{
+    KGen *kg = w->kg;
+    const Rows *r = w->r;
+    RowTiles t = {.w = w, .stage = seg_stage(kg, &w->ac, r->each)};
+    const KExp *items = sx_mul(kg->cx, kg->group_size, sx_const(kg->cx, r->each));
+    t.ends = kg_param_local(kg, "ends", T_U16, sx_add(kg->cx, items, sx_const(kg->cx, 1)));
+    if (nest_wants_row(kg, r->d))
+        t.row_of = kg_param_local(kg, "row_of", T_U16, items);
+    t.starts = kg_param_mem(kg, r->starts, T_I64);
+    return t;
+}
+
+/* --- What a tile holds ------------------------------------------------------------------------ */
+
+static void find_tile(Tile *x, const KExp *tile)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const Rows *r = x->w->r;
+    const KExp *one = kg_int(kg, 1);
+    const KExp *size = kg_mul(kg, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, r->each));
+    const KExp *items = kg_host(kg, r->items);
+    const KExp *from = kb_let(b, "from", kg_mul(kg, tile, size));
+    const KExp *to = kb_let(b, "to", kg_min(kg, kg_add(kg, from, size), items));
+    x->row0 = kb_load(b, "row0", x->t->starts, tile);
+    const KExp *row1 = kb_load(b, "row1", x->t->starts, kg_add(kg, tile, one));
+    x->point0 = kb_let(b, "point0", kg_sub(kg, from, x->row0));
+    x->rows = kb_let(b, "rows", to_i32(kg, kg_sub(kg, row1, x->row0)));
+    x->points = kg_sub(kg, kg_sub(kg, to, row1), x->point0);
+    x->points = kb_let(b, "points", to_i32(kg, x->points));
+}
+
+static const KExp *end_of(Tile *x, const KExp *row)
+{
+    const KExp *end = kb_load(x->kg->kb, "end", x->t->ends, to_i64(x->kg, row));
+    return kb_let(x->kg->kb, "end", to_i32(x->kg, end));
+}
+
+/* Behind the last row that ends here are points of one that does not. */
+static void fill_ends(Tile *x)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    const KExp *k = kb_for(b, "k", lid(kg), x->rows, team(kg));
+    const KExp *row = kg_add(kg, kg_add(kg, x->row0, to_i64(kg, k)), kg_int(kg, 1));
+    const KExp *end = kg_sub(kg, nest_offset(kg, x->w->r->d, row), x->point0);
+    kb_store(b, x->t->ends, to_i64(kg, k), kx_conv(a, T_U16, end));
+    kb_end(b);
+    kb_if(b, kg_eq(kg, lid(kg), i32(kg, 0)));
+    kb_store(b, x->t->ends, to_i64(kg, x->rows), kx_conv(a, T_U16, x->points));
+    kb_end(b);
+}
+
+/* How many rows, from `from` to `to`, end before that item of the tile. */
+static const KExp *rows_ended(Tile *x, const KExp *from, const KExp *to, const KExp *item)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    KVar *low = kb_var(b, "low", T_I32, from), *high = kb_var(b, "high", T_I32, to);
+    kb_while(b, kg_lt(kg, kg_of(kg, low), kg_of(kg, high)));
+    const KExp *sum = op(kg, OP_ADD, kg_of(kg, low), kg_of(kg, high));
+    const KExp *mid = kb_let(b, "mid", op(kg, OP_SHR, sum, i32(kg, 1)));
+    kb_if(b, kg_lt(kg, op(kg, OP_ADD, end_of(x, mid), mid), item));
+    kb_set(b, low, op(kg, OP_ADD, mid, i32(kg, 1)));
+    kb_else(b);
+    kb_set(b, high, mid);
+    kb_end(b);
+    kb_end(b);
+    return kb_let(b, "ended", kg_of(kg, low));
+}
+
+static const KExp *place(KGen *kg, const KExp *point)
+{
+    const KExp *gaps = op(kg, OP_SHR, point, i32(kg, STAGE_SHIFT));
+    return to_i64(kg, op(kg, OP_ADD, point, gaps));
+}
+
+static void find_share(Tile *x)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const KExp *zero = i32(kg, 0), *each = i32(kg, x->w->r->each);
+    const KExp *all = kb_let(b, "items", op(kg, OP_ADD, x->rows, x->points));
+    const KExp *from = kb_let(b, "from", op(kg, OP_MIN, op(kg, OP_MUL, lid(kg), each), all));
+    x->my_items = kb_let(b, "my_items", op(kg, OP_MIN, op(kg, OP_SUB, all, from), each));
+    const KExp *least = op(kg, OP_MAX, zero, op(kg, OP_SUB, from, x->points));
+    x->my_row = rows_ended(x, least, op(kg, OP_MIN, from, x->rows), from);
+    x->my_point = kb_let(b, "my_point", op(kg, OP_SUB, from, x->my_row));
+}
+
+/* --- The walk over a share -------------------------------------------------------------------- */
+
+/* Where it is: a row, a point, where the row ends. */
+typedef struct {
+    KVar *row, *point, *end;
+} Spot;
+
+/* Opens the loop over the share's items, and the branch of those that are points; walk_rows_end
+ * that of a row's end. */
+static Spot walk_open(Tile *x)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    Spot at = {.row = kb_var(b, "row", T_I32, x->my_row)};
+    at.point = kb_var(b, "point", T_I32, x->my_point);
+    at.end = kb_var(b, "end", T_I32, end_of(x, x->my_row));
+    kb_for(b, "item", i32(kg, 0), x->my_items, i32(kg, 1));
+    kb_if(b, kg_lt(kg, kg_of(kg, at.point), kg_of(kg, at.end)));
+    return at;
+}
+
+static void walk_row_end(Tile *x, const Spot *at)
+{
+    KGen *kg = x->kg;
+    kb_set(kg->kb, at->point, op(kg, OP_ADD, kg_of(kg, at->point), i32(kg, 1)));
+    kb_else(kg->kb);
+}
+
+static void walk_close(Tile *x, const Spot *at)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    kb_set(b, at->row, op(kg, OP_ADD, kg_of(kg, at->row), i32(kg, 1)));
+    kb_set(b, at->end, end_of(x, kg_of(kg, at->row)));
+    kb_end(b);
+    kb_end(b);
+}
+
+/* --- Its points ------------------------------------------------------------------------------- */
+
+static void note_rows(Tile *x)
+{
+    KGen *kg = x->kg;
+    Spot at = walk_open(x);
+    const KExp *row = kx_conv(kg->cx->perm, T_U16, kg_of(kg, at.row));
+    kb_store(kg->kb, x->t->row_of, to_i64(kg, kg_of(kg, at.point)), row);
+    walk_row_end(x, &at);
+    walk_close(x, &at);
+    meet(kg);
+}
+
+static void fill_stage(Tile *x, bool maps)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const KExp *p = kb_for(b, "p", lid(kg), x->points, team(kg));
+    if (seg_is_brief(x->w->r->e))
+        kg_loop_unroll(kg, STAGE_UNROLL);
+    WorkMark m = kg_work_begin(kg);
+    const KExp *row = x->row0;
+    if (x->t->row_of)
+        row = kg_add(kg, row, to_i64(kg, kb_load(b, "row", x->t->row_of, to_i64(kg, p))));
+    nest_bind_point(kg, x->w->r->d, kg_add(kg, x->point0, to_i64(kg, p)), row);
+    const KExp **v = rows_point(x->w, maps);
+    const KExp *at = kb_let(b, "at", place(kg, p));
+    for (int j = 0; j < x->w->ac.n; j++)
+        kb_store(b, x->t->stage[j], at, v[j]);
+    kg_work_end(kg, m);
+    kb_end(b);
+    meet(kg);
+}
+
+static const KExp *row_number(Tile *x, const KExp *row)
+{
+    return kg_add(x->kg, x->row0, to_i64(x->kg, row));
+}
+
+static void walk(Tile *x, WalkWhat what)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const Accs *ac = &x->w->ac;
+    Spot w = walk_open(x);
+    const KExp *at = kb_let(b, "at", place(kg, kg_of(kg, w.point)));
+    const KExp **v = NEWN(kg->cx->perm, const KExp *, ac->n);
+    for (int j = 0; j < ac->n; j++)
+        v[j] = kb_load(b, "x", x->t->stage[j], at);
+    accs_apply(kg, ac, accs_now(kg, ac), v);
+    for (int j = 0; what == WALK_SCAN && j < ac->n; j++)
+        kb_store(b, x->t->stage[j], at, kg_of(kg, ac->acc[j]));
+    walk_row_end(x, &w);
+    rows_end(x->w, what, row_number(x, kg_of(kg, w.row)));
+    walk_close(x, &w);
+}
+
+/* --- The group's tiles ------------------------------------------------------------------------ */
+
+/* What the group has of a row that goes on: uniform. */
+typedef struct {
+    Accs tail;
+    KVar *ended; /* has a row ended in it? i32 */
+} Carried;
+
+/* Declares what lies before the work-item: in the tile, or before it. */
+static Accs before_share(Tile *x, const Carried *c, KVar **ended)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    Accs in_tile = rows_before_in_group(x->w, ended);
+    Accs before = accs_copy(kg, &c->tail, "before");
+    rows_add_tail(x->w, &before, accs_now(kg, &in_tile),
+                  kx_ne(kg->cx->perm, kg_of(kg, *ended), i32(kg, 0)));
+    (void)b;
+    return before;
+}
+
+/* The first row that ends in the share: with what lies before it. */
+static void finish_first(Tile *x, const Carried *c)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    RowsKernel *w = x->w;
+    KVar *ended = NULL;
+    Accs before = before_share(x, c, &ended);
+    kb_if(b, kg_of(kg, w->has_ended));
+    Accs sum = accs_like(kg, &w->ac);
+    sum.acc = w->found;
+    accs_apply(kg, &sum, accs_now(kg, &before), accs_now(kg, &sum));
+    const KExp *row = kb_let(b, "first_row", row_number(x, x->my_row));
+    rows_store(w, row, accs_now(kg, &sum));
+    const KExp *any = op(kg, OP_OR, kg_of(kg, ended), kg_of(kg, c->ended));
+    kb_if(b, kg_eq(kg, any, i32(kg, 0)));
+    kb_store(b, w->first, kg_id(kg, KID_GROUP), row);
+    kb_end(b);
+    kb_end(b);
+}
+
+/* The tile is done. */
+static void carry_on(Tile *x, const Carried *c)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const KExp *last = kb_let(b, "last", kg_sub(kg, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, 1)));
+    const KExp *flag = kb_load(b, "flag", x->w->flags, last);
+    const KExp **tail = accs_load(kg, &x->w->ac, last);
+    rows_add_tail(x->w, &c->tail, tail, kx_ne(kg->cx->perm, flag, i32(kg, 0)));
+    kb_set(b, c->ended, op(kg, OP_OR, kg_of(kg, c->ended), flag));
+}
+
+static void scan_share(Tile *x, const Carried *c)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    RowsKernel *w = x->w;
+    KVar *ended = NULL;
+    Accs before = before_share(x, c, &ended);
+    accs_set(kg, &w->ac, accs_now(kg, &before));
+    walk(x, WALK_SCAN);
+    meet(kg);
+    const KExp *p = kb_for(b, "p", lid(kg), x->points, team(kg));
+    const KExp *at = kb_let(b, "at", place(kg, p));
+    const KExp *ix = kg_sx_of(kg, kb_let(b, "point", kg_add(kg, x->point0, to_i64(kg, p))));
+    for (int j = 0; j < w->ac.n; j++)
+        loc_store(kg, &w->outs[j], &ix, 1, kb_load(b, "x", x->t->stage[j], at));
+    kb_end(b);
+}
+
+/* A scan knows what lies before the group; else that is neutral so far. */
+static Carried begin_carry(RowTiles *t, WalkWhat what)
+{
+    RowsKernel *w = t->w;
+    KGen *kg = w->kg;
+    Carried c = {.tail = accs_like(kg, &w->ac)};
+    accs_declare(kg, &c.tail, &w->r->e->seg.nes);
+    c.ended = kb_var(kg->kb, "any_ended", T_I32, i32(kg, 0));
+    if (what == WALK_SCAN)
+        for (int j = 0; j < w->ac.n; j++)
+            kb_set(kg->kb, c.tail.acc[j],
+                   kb_load(kg->kb, "before", w->tails[j], kg_id(kg, KID_GROUP)));
+    return c;
+}
+
+static void one_tile(RowTiles *t, WalkWhat what, const Carried *c, const KExp *tile)
+{
+    RowsKernel *w = t->w;
+    KGen *kg = w->kg;
+    Tile x = {.t = t, .w = w, .kg = kg};
+    find_tile(&x, tile);
+    fill_ends(&x);
+    meet(kg);
+    find_share(&x);
+    if (t->row_of)
+        note_rows(&x);
+    fill_stage(&x, what != WALK_TAILS);
+    rows_declare(w);
+    walk(&x, what == WALK_REDUCE ? WALK_REDUCE : WALK_TAILS);
+    rows_scan_tails(w);
+    if (what == WALK_REDUCE)
+        finish_first(&x, c);
+    if (what == WALK_SCAN)
+        scan_share(&x, c);
+    carry_on(&x, c);
+    meet(kg); /* the buffers are used again */
+}
+
+static void leave_group(RowTiles *t, WalkWhat what, const Carried *c)
+{
+    RowsKernel *w = t->w;
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    if (what == WALK_SCAN)
+        return;
+    kb_if(b, kg_eq(kg, kg->lid, kg_int(kg, 0)));
+    rows_leave(w, accs_now(kg, &c->tail), kg_of(kg, c->ended));
+    if (what == WALK_REDUCE) {
+        kb_if(b, kg_eq(kg, kg_of(kg, c->ended), i32(kg, 0)));
+        kb_store(b, w->first, kg_id(kg, KID_GROUP), kg_int(kg, -1));
+        kb_end(b);
+    }
+    kb_end(b);
+}
+
+void row_tiles_walk(RowTiles *t, WalkWhat what)
+{
+    KGen *kg = t->w->kg;
+    KBuild *b = kg->kb;
+    const Rows *r = t->w->r;
+    const KExp *tiles = nest_total(kg, r->tiles), *one = kg_int(kg, 1);
+    const KExp *groups = kg_host(kg, r->groups);
+    const KExp *each =
+        kg_quot(kg, kg_sub(kg, kg_add(kg, kg_host(kg, r->tiles), groups), one), groups);
+    each = kb_let(b, "each", each);
+    const KExp *from = kb_let(b, "from", kg_mul(kg, kg_id(kg, KID_GROUP), each));
+    const KExp *to = kb_let(b, "to", kg_min(kg, kg_add(kg, from, each), tiles));
+    Carried c = begin_carry(t, what);
+    one_tile(t, what, &c, kb_for(b, "tile", from, to, one));
+    kb_end(b);
+    leave_group(t, what, &c);
+}
