@@ -93,8 +93,15 @@ static void scan_stm(Scan *sc, const Stm *s)
 
 static void scan_body(Scan *sc, const Body *b)
 {
-    for (int i = 0; i < b->stms.n; i++)
-        scan_stm(sc, &b->stms.at[i]);
+    VarSet *own = varmap_new(sc->fl->cx->perm);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        scan_stm(sc, s);
+        if (s->exp->kind == E_ASSERT && varset_has(own, s->exp->assertion.cond.var))
+            varset_add(sc->fl->asserted, s->exp->assertion.cond.var);
+        if (s->pat.n == 1 && s->exp->kind == E_PRIM)
+            varset_add(own, s->pat.at[0]);
+    }
 }
 
 static void push_all(Scan *sc, Vars *work, const Vars *vs)

@@ -233,8 +233,9 @@ static bool ragged_stm(Fission *f, const Stm *s)
 {
     if (!f->fl->ragged || !soac_is_ragged(f->fl, f->variant, s))
         return false;
-    const Var *width = s->exp->soac.width.var;
-    f->width = known_ragged(&f->S, width) ? NULL : width;
+    Atom width = s->exp->soac.width, offs, from;
+    if (!known_ragged(&f->S, width.var) && !offsets_are_there(f->fl, &f->S, width, &offs, &from))
+        f->width = width.var;
     bool ready = prepare(f, s);
     f->width = NULL;
     if (!ready)

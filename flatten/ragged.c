@@ -119,6 +119,77 @@ static Atom offsets_of(Flat *fl, Atom widths, Atom rows, Loc loc, Bld *out)
     return bind_one(fl, &host_nest, "offs", seg_make(fl, &sg), out);
 }
 
+/* --- Offsets that are there ------------------------------------------------------------------- */
+
+/* Is `a` the index of S, of one dimension? */
+static bool is_index(const Flat *fl, const MapNest *S, Atom a)
+{
+    int d, k;
+    if (a.var == S->dims.at[0].idx)
+        return true;
+    if (!a.var || !nest_find(S, a.var, &d, &k))
+        return false;
+    const Exp *e = def_of(fl, S->dims.at[d].arrs.at[k]);
+    return e && e->kind == E_IOTA && atom_is_int(e->iota.start, 0) &&
+           atom_is_int(e->iota.stride, 1) && atom_type(e->iota.start).elem == T_I64;
+}
+
+/* The place of array a's element that v is; NULL: it is none. */
+static const Atom *element_of(const Flat *fl, Atom v, Atom *arr)
+{
+    const Exp *e = def_of(fl, v);
+    if (!e || e->kind != E_INDEX || e->index.at.n != 1 || e->index.at.at[0].is_slice)
+        return NULL;
+    *arr = e->index.arr;
+    return &e->index.at.at[0].start;
+}
+
+static bool is_next(const Flat *fl, Atom next, Atom i)
+{
+    const Exp *e = def_of(fl, next);
+    return e && e->kind == E_PRIM && e->prim.op == OP_ADD &&
+           ((atom_eq(e->prim.args.at[0], i) && atom_is_int(e->prim.args.at[1], 1)) ||
+            (atom_eq(e->prim.args.at[1], i) && atom_is_int(e->prim.args.at[0], 1)));
+}
+
+/* Does it follow from the condition that from <= to, or that 0 <= width? */
+static bool says_ordered(const Flat *fl, Atom cond, Atom from, Atom to, Atom width)
+{
+    const Exp *e = def_of(fl, cond);
+    if (!e || e->kind != E_PRIM)
+        return false;
+    const Atom *x = e->prim.args.at;
+    if (e->prim.op == OP_LAND)
+        return says_ordered(fl, x[0], from, to, width) || says_ordered(fl, x[1], from, to, width);
+    return e->prim.op == OP_LE && ((atom_eq(x[0], from) && atom_eq(x[1], to)) ||
+                                   (atom_is_int(x[0], 0) && atom_eq(x[1], width)));
+}
+
+static bool is_asserted(const Flat *fl, Atom from, Atom to, Atom width)
+{
+    Vars conds = varset_list(fl->cx->perm, fl->asserted);
+    for (int i = 0; i < conds.n; i++)
+        if (says_ordered(fl, atom_var(conds.at[i]), from, to, width))
+            return true;
+    return false;
+}
+
+bool offsets_are_there(const Flat *fl, const MapNest *S, Atom width, Atom *offs, Atom *from)
+{
+    const Exp *e = def_of(fl, width);
+    Atom later = {0};
+    if (S->dims.n != 1 || S->dims.at[0].row || !e || e->kind != E_PRIM || e->prim.op != OP_SUB)
+        return false;
+    Atom to = e->prim.args.at[0];
+    *from = e->prim.args.at[1];
+    const Atom *i = element_of(fl, *from, offs), *next = element_of(fl, to, &later);
+    VarSet *inside = varmap_new(fl->cx->perm);
+    nest_vars(S, inside);
+    return i && next && offs->var == later.var && is_index(fl, S, *i) && is_next(fl, *next, *i) &&
+           !varset_has(inside, offs->var) && !varset_has(fl->overwritten, offs->var) &&
+           is_asserted(fl, *from, to, width);
+}
+
 /* --- The nest of points --------------------------------------------------------------------- */
 
 static void define(Flat *fl, Bld *bl, Var *v, Exp *e)
@@ -188,6 +259,29 @@ static Atom own_row(const MapNest *S, Loc loc, Bld *bl)
     return row;
 }
 
+static Atom first_offset(Flat *fl, Atom offs, Loc loc, Bld *bl)
+{
+    Atom zero = atom_i64(0);
+    return bld_exp(bl, "first", exp_index(fl->cx, loc, offs, &zero, 1, true));
+}
+
+/* The element of arr, numbers or a slice that begin where the row does, for which nobody needs to
+ * know the row; not a variable: it is something else. */
+static Atom element_from(Flat *fl, Atom arr, Atom from, const Var *p, Atom place, Bld *bl)
+{
+    const Exp *e = def_of(fl, arr);
+    if (!from.var || !e || p->type.rank > 0)
+        return (Atom){0};
+    if (e->kind == E_IOTA && atom_eq(e->iota.start, from) && atom_is_int(e->iota.stride, 1) &&
+        p->type.elem == T_I64)
+        return place;
+    if (e->kind != E_INDEX || !e->index.safe || e->index.at.n != 1 || !e->index.at.at[0].is_slice ||
+        !atom_eq(e->index.at.at[0].start, from) || !atom_is_int(e->index.at.at[0].stride, 1) ||
+        varset_has(fl->overwritten, e->index.arr.var))
+        return (Atom){0};
+    return bld_exp(bl, p->base, exp_index(fl->cx, e->loc, e->index.arr, &place, 1, true));
+}
+
 /* <p < points; row < rows by offs>, params bound to the elements of e's arrays. */
 static MapNest points_of(Flat *fl, const MapNest *S, const Exp *e, const Vars *params,
                          const Ragged *r)
@@ -202,9 +296,14 @@ static MapNest points_of(Flat *fl, const MapNest *S, const Exp *e, const Vars *p
     Atom row = atom_var(d->row);
     define_row(fl, S, row, e->loc, &bl);
     Atom begin = bld_exp(&bl, "begin", exp_index(cx, e->loc, r->offs, &row, 1, true));
-    Atom j = bld_binop(&bl, e->loc, OP_SUB, atom_var(d->idx), begin);
+    Atom place = atom_var(d->idx); /* in the array of the offsets' points */
+    if (r->from.var)
+        place = bld_binop(&bl, e->loc, OP_ADD, place, first_offset(fl, r->offs, e->loc, &bl));
+    Atom j = bld_binop(&bl, e->loc, OP_SUB, place, begin);
     for (int k = 0; k < params->n; k++) {
-        Atom a = element_at(fl, e->soac.arrs.at[k], params->at[k], j, &bl);
+        Atom a = element_from(fl, e->soac.arrs.at[k], r->from, params->at[k], place, &bl);
+        if (!a.var)
+            a = element_at(fl, e->soac.arrs.at[k], params->at[k], j, &bl);
         define(fl, &bl, params->at[k], exp_atom(cx, e->loc, a));
     }
     d->pre = bl.stms;
@@ -230,6 +329,17 @@ Ragged *known_ragged(MapNest *S, const Var *width)
     return NULL;
 }
 
+static Atom points_at(Flat *fl, Atom offs, Atom rows, bool from_any, Loc loc, Bld *out)
+{
+    Ctx *cx = fl->cx;
+    Atom points = bld_exp(out, "points", exp_index(cx, loc, offs, &rows, 1, true)),
+         zero = atom_i64(0);
+    if (!from_any)
+        return points;
+    Atom first = bld_exp(out, "first", exp_index(cx, loc, offs, &zero, 1, true));
+    return bld_binop(out, loc, OP_SUB, points, first);
+}
+
 static const Ragged *ragged_of(Flat *fl, MapNest *S, const Exp *e, Bld *out)
 {
     Ragged *r = known_ragged(S, e->soac.width.var);
@@ -238,12 +348,15 @@ static const Ragged *ragged_of(Flat *fl, MapNest *S, const Exp *e, Bld *out)
         vec_push(fl->cx->perm, &S->ragged, (Ragged){.width = e->soac.width.var});
         r = &vec_last(&S->ragged);
         r->rows = par_of_nest(fl, S, out);
-        r->widths = flat_widths(fl, S, e, r->rows, out);
     }
-    if (!r->offs.var)
+    if (!r->offs.var && !offsets_are_there(fl, S, e->soac.width, &r->offs, &r->from)) {
+        if (!r->widths.var)
+            r->widths = flat_widths(fl, S, e, r->rows, out);
+        r->from = r->offs = (Atom){0};
         r->offs = offsets_of(fl, r->widths, r->rows, e->loc, out);
+    }
     if (!r->points.var)
-        r->points = bld_exp(out, "points", exp_index(fl->cx, e->loc, r->offs, &r->rows, 1, true));
+        r->points = points_at(fl, r->offs, r->rows, r->from.var != NULL, e->loc, out);
     return r;
 }
 
@@ -409,12 +522,15 @@ static void know_row_value(Flat *fl, MapNest *S, Var *v, Atom values, Loc loc, B
 }
 
 /* v, the row's part of an array of all points. */
-static void know_row(Flat *fl, MapNest *S, Var *v, Atom values, const Exp *e, Atom offs)
+static void know_row(Flat *fl, MapNest *S, Var *v, Atom values, const Exp *e, Atom offs,
+                     bool from_any)
 {
     Ctx *cx = fl->cx;
     Bld bl = bld_new(cx);
     Atom row = own_row(S, e->loc, &bl);
     Atom begin = bld_exp(&bl, "begin", exp_index(cx, e->loc, offs, &row, 1, true));
+    if (from_any)
+        begin = bld_binop(&bl, e->loc, OP_SUB, begin, first_offset(fl, offs, e->loc, &bl));
     Exp *slice = exp_new(cx, E_INDEX, e->loc);
     slice->index.arr = values;
     slice->index.safe = true;
@@ -428,7 +544,8 @@ static void know_row(Flat *fl, MapNest *S, Var *v, Atom values, const Exp *e, At
     vec_append(cx->perm, &vec_last(&S->dims).pre, &bl.stms);
 }
 
-static void know_results(Flat *fl, MapNest *S, const Stm *s, const Atoms *res, Atom offs, Bld *out)
+static void know_results(Flat *fl, MapNest *S, const Stm *s, const Atoms *res, const Ragged *r,
+                         Bld *out)
 {
     const Exp *e = s->exp;
     int n_red = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
@@ -436,7 +553,7 @@ static void know_results(Flat *fl, MapNest *S, const Stm *s, const Atoms *res, A
         if (k < n_red)
             know_row_value(fl, S, s->pat.at[k], res->at[k], e->loc, out);
         else
-            know_row(fl, S, s->pat.at[k], res->at[k], e, offs);
+            know_row(fl, S, s->pat.at[k], res->at[k], e, r->offs, r->from.var != NULL);
     }
 }
 
@@ -477,5 +594,5 @@ void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out)
         res = rule_g6(&inner, &P, fn->body, NULL, out);
     else
         res = bind_fresh(fl, &P, &s->pat, reduce_construct(fl, &P, fn->body, e), out);
-    know_results(fl, S, s, &res, r.offs, out);
+    know_results(fl, S, s, &res, &r, out);
 }

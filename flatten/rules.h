@@ -27,10 +27,11 @@ typedef struct {
 } MapDim;
 typedef VEC(MapDim) MapDims;
 /* Rows of width `width` each, of all elements of S: how many, all widths one behind the other, the
- * offsets of the rows, and their last one. No variable: not there yet. */
+ * offsets of the rows, and by how much they grow. No variable: not there (yet). */
 typedef struct {
     const Var *width;
     Atom rows, widths, offs, points;
+    Atom from; /* what each element of S knows its offset as, where offsets are the source's */
 } Ragged;
 typedef struct {
     MapDims dims;
@@ -70,6 +71,7 @@ typedef struct {
     VarMap *defs;        /* Var -> Exp, for variables bound alone by an expression */
     VarSet *consumed;    /* variables whose memory is consumed somewhere */
     VarSet *overwritten; /* those, and all that may share memory with them */
+    VarSet *asserted;    /* conditions that are asserted where they are computed */
     VarSet *fresh;       /* arrays made by the pass that nothing else shares memory with */
     Derivations *log;
     int depth;   /* of the derivation */
@@ -390,6 +392,9 @@ bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
 /* The reduction gives the widths as well, and what b asserts of plain code fails there: S knows
  * them then, and *rest is b without these assertions. */
 Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out);
+/* Is width the difference, asserted not to be negative, of two neighbours of an array, of which the
+ * first (from) stands at the index of S? Then the array has the offsets of the rows. */
+bool offsets_are_there(const Flat *fl, const MapNest *S, Atom width, Atom *offs, Atom *from);
 /* Are the widths of these rows there? */
 Ragged *known_ragged(MapNest *S, const Var *width);
 /* Rule G10: its results are known in S afterwards. */

@@ -384,7 +384,8 @@ static void line(Run *r, int d, int64_t from, int64_t to)
 
 static int64_t offset(const Arr *offs, int64_t row)
 {
-    return scalar_load(T_I64, offs->base + row * offs->stride[0]).i;
+    int64_t first = scalar_load(T_I64, offs->base).i;
+    return scalar_load(T_I64, offs->base + row * offs->stride[0]).i - first;
 }
 
 /* The rows of a ragged dimension, one after the other. */
@@ -393,7 +394,7 @@ static void ragged_dimension(Run *r, const DimCode *dim)
     Val *S = r->in->slots;
     int64_t rows = S[dim->rows].i, from = 0;
     const Arr *offs = interp_array(r->in, dim->offs, r->loc);
-    if (offs->n[0] != rows + 1 || offset(offs, 0) != 0 || offset(offs, rows) != S[dim->width].i)
+    if (offs->n[0] <= rows || offset(offs, rows) != S[dim->width].i)
         interp_fail(r->in, INTERP_BUG, r->loc, "offsets that do not cover the points");
     for (int64_t row = 0; row < rows; row++) {
         int64_t to = offset(offs, row + 1);

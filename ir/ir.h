@@ -137,9 +137,9 @@ typedef VEC(Dest) Dests;
  *
  * The outermost one may be ragged: `rows` rows of different lengths, one behind the other. Then
  * idx is a point's number among those of all rows, `width` how many points there are, `row` (i64,
- * else NULL) the number of its row, and row r has the points offs[r] <= idx < offs[r+1]: offs is
- * an array of rows + 1 i64 that never decreases, from 0 to width. As innermost dimension it is
- * reduced and scanned along each of its rows. */
+ * else NULL) the number of its row, and row r has the points with offs[r] <= offs[0] + idx <
+ * offs[r+1]: offs is an array of rows + 1 i64 or more, which do not decrease and grow by width. As
+ * innermost dimension it is reduced and scanned along each of its rows. */
 typedef struct {
     Var *idx;
     Atom width;

@@ -22,10 +22,15 @@ Atom nest_width(const Nest *nest)
     return vec_last(nest).width;
 }
 
-const KExp *nest_offset(KGen *kg, const NestDim *d, const KExp *row)
+static const KExp *offset(KGen *kg, const NestDim *d, const KExp *row)
 {
     const KExp *at = kg_sx_of(kg, kb_let(kg->kb, "row", row));
     return loc_load(kg, "offset", kg_arr(kg, d->offs.var), &at, 1);
+}
+
+const KExp *nest_offset(KGen *kg, const NestDim *d, const KExp *row)
+{
+    return kg_sub(kg, offset(kg, d, row), offset(kg, d, kg_int(kg, 0)));
 }
 
 const KExp *nest_row_of(KGen *kg, const NestDim *d, const KExp *point, const KExp *first,

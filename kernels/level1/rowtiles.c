@@ -4,7 +4,11 @@
  * within a tile have 32 bits, whatever the offsets have. */
 #include "kernels/level1/segrows.h"
 
-enum { STAGE_UNROLL = 8, STAGE_SHIFT = 5 /* a gap every 32 elements, as in segments.c */ };
+enum {
+    STAGE_UNROLL = 8,
+    STRAIGHT_UNROLL = 4,
+    STAGE_SHIFT = 5 /* a gap every 32 elements, as in segments.c */
+};
 
 /* The tile at work. */
 typedef struct {
@@ -150,6 +154,19 @@ typedef struct {
     KVar *row, *point, *end;
 } Spot;
 
+/* Opens the branch of shares within one row, and the loop over their points; kb_end and kb_else
+ * lead to the others. */
+static const KExp *straight_open(Tile *x)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const KExp *stop = kb_let(b, "stop", op(kg, OP_ADD, x->my_point, x->my_items));
+    kb_if(b, kg_le(kg, stop, end_of(x, x->my_row)));
+    const KExp *p = kb_for(b, "p", x->my_point, stop, i32(kg, 1));
+    kg_loop_unroll(kg, STRAIGHT_UNROLL);
+    return p;
+}
+
 /* Opens the loop over the share's items, and the branch of those that are points; walk_rows_end
  * that of a row's end. */
 static Spot walk_open(Tile *x)
@@ -183,14 +200,23 @@ static void walk_close(Tile *x, const Spot *at)
 
 /* --- Its points ------------------------------------------------------------------------------- */
 
+static void note_row(Tile *x, const KExp *point, const KExp *row)
+{
+    kb_store(x->kg->kb, x->t->row_of, to_i64(x->kg, point), kx_conv(x->kg->cx->perm, T_U16, row));
+}
+
 static void note_rows(Tile *x)
 {
     KGen *kg = x->kg;
+    const KExp *p = straight_open(x);
+    note_row(x, p, x->my_row);
+    kb_end(kg->kb);
+    kb_else(kg->kb);
     Spot at = walk_open(x);
-    const KExp *row = kx_conv(kg->cx->perm, T_U16, kg_of(kg, at.row));
-    kb_store(kg->kb, x->t->row_of, to_i64(kg, kg_of(kg, at.point)), row);
+    note_row(x, kg_of(kg, at.point), kg_of(kg, at.row));
     walk_row_end(x, &at);
     walk_close(x, &at);
+    kb_end(kg->kb);
     meet(kg);
 }
 
@@ -220,22 +246,33 @@ static const KExp *row_number(Tile *x, const KExp *row)
     return kg_add(x->kg, x->row0, to_i64(x->kg, row));
 }
 
-static void walk(Tile *x, WalkWhat what)
+static void walk_point(Tile *x, WalkWhat what, const KExp *point)
 {
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     const Accs *ac = &x->w->ac;
-    Spot w = walk_open(x);
-    const KExp *at = kb_let(b, "at", place(kg, kg_of(kg, w.point)));
+    const KExp *at = kb_let(b, "at", place(kg, point));
     const KExp **v = NEWN(kg->cx->perm, const KExp *, ac->n);
     for (int j = 0; j < ac->n; j++)
         v[j] = kb_load(b, "x", x->t->stage[j], at);
     accs_apply(kg, ac, accs_now(kg, ac), v);
     for (int j = 0; what == WALK_SCAN && j < ac->n; j++)
         kb_store(b, x->t->stage[j], at, kg_of(kg, ac->acc[j]));
+}
+
+static void walk(Tile *x, WalkWhat what)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    walk_point(x, what, straight_open(x));
+    kb_end(b);
+    kb_else(b);
+    Spot w = walk_open(x);
+    walk_point(x, what, kg_of(kg, w.point));
     walk_row_end(x, &w);
     rows_end(x->w, what, row_number(x, kg_of(kg, w.row)));
     walk_close(x, &w);
+    kb_end(b);
 }
 
 /* --- The group's tiles ------------------------------------------------------------------------ */

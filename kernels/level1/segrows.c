@@ -22,6 +22,7 @@ enum {
     MOST_EACH = 16,   /* items of a work-item */
     STAGE_BYTES = 64, /* of local memory for its points */
     MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
+    WAVES = 4,        /* of groups, that the last ones do not run almost alone */
     MOST_VALUE = 32   /* bytes of what is accumulated */
 };
 
@@ -52,14 +53,14 @@ static Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan
     r.group_size = sx_op(cx, SX_MIN, sx_team_size(cx), sx_const(cx, MOST_GROUP));
     r.items = pb_let(pb, "items", sx_add(cx, sx_atom(cx, r.d->rows), sx_atom(cx, r.d->width)));
     const KExp *several = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
-    const KExp *groups = sx_size(cx, SIZE_NUM_GROUPS);
-    const KExp *all = sx_mul(cx, groups, sx_size(cx, SIZE_GROUP_SIZE));
+    const KExp *fill = sx_size(cx, SIZE_NUM_GROUPS);
+    const KExp *all = sx_mul(cx, fill, sx_size(cx, SIZE_GROUP_SIZE));
     const KExp *worth = sx_size(cx, SIZE_ITEM_ELEMS);
     const KExp *alone = sx_op(cx, SX_MAX, worth, sx_op(cx, SX_CEILDIV, r.items, all));
     r.share = pb_let(pb, "share", sx_select(cx, several, sx_const(cx, r.each), alone));
     const KExp *tile = sx_mul(cx, r.share, r.group_size);
     r.tiles = pb_let(pb, "tiles", sx_op(cx, SX_CEILDIV, r.items, tile));
-    const KExp *some = sx_op(cx, SX_MIN, r.tiles, groups);
+    const KExp *some = sx_op(cx, SX_MIN, r.tiles, sx_mul(cx, fill, sx_const(cx, WAVES)));
     r.groups = pb_let(pb, "groups", sx_select(cx, several, some, r.tiles));
     return r;
 }
