@@ -19,7 +19,10 @@
 #include "kernels/level1/segrows.h"
 
 enum {
-    MOST_EACH = 16,   /* items of a work-item */
+    MOST_EACH = 8, /* items of a work-item */
+    CARRY_GROUP = 512,
+    CARRY_VALUE = 8,  /* work-items that do with what crosses groups, of few bytes */
+    CARRY_UNROLL = 4, /* loads of so many groups are on their way */
     STAGE_BYTES = 64, /* of local memory for its points */
     MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
     WAVES = 4,        /* of groups, that the last ones do not run almost alone */
@@ -422,9 +425,11 @@ static const KExp **load_tail(RowsKernel *w, const KExp *g)
 /* acc := acc and what group g leaves. */
 static void add_group(RowsKernel *w, const KExp *g)
 {
-    KBuild *b = w->kg->kb;
-    const KExp *ended = bool_of(w->kg, kb_load(b, "ended", w->ended, g));
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    const KExp *ended = kb_let(b, "ends", bool_of(kg, kb_load(b, "ended", w->ended, g)));
     rows_add_tail(w, &w->ac, load_tail(w, g), ended);
+    kb_set(b, w->has_ended, kx_or(kg->cx->perm, kg_of(kg, w->has_ended), ended));
 }
 
 /* result[first] := what lies before the group, and what is there. */
@@ -452,17 +457,14 @@ static void keep_before(RowsKernel *w, const KExp *g)
     rows_add_tail(w, &w->ac, x, bool_of(w->kg, kb_load(b, "ended", w->ended, g)));
 }
 
-static void note_group(RowsKernel *w, const KExp *g)
+static void launch_carry(const Rows *rows)
 {
-    KBuild *b = w->kg->kb;
-    const KExp *ended = bool_of(w->kg, kb_load(b, "ended", w->ended, g));
-    kb_if(b, ended);
-    kb_set(b, w->has_ended, kx_bool(w->kg->cx->perm, true));
-    kb_end(b);
-}
-
-static void launch_carry(const Rows *r)
-{
+    Ctx *cx = rows->pb->cx;
+    Rows one = *rows, *r = &one;
+    const KExp *most =
+        sx_op(cx, SX_MIN, sx_size(cx, SIZE_MAX_GROUP_SIZE), sx_size(cx, SIZE_TEAM_LIMIT));
+    if (value_bytes(r->e) <= CARRY_VALUE)
+        r->group_size = sx_op(cx, SX_MIN, most, sx_const(cx, CARRY_GROUP));
     RowsKernel w = rows_kernel(r, r->scan ? "segscan_carry" : "segred_carry");
     KGen *kg = w.kg;
     KBuild *b = kg->kb;
@@ -474,7 +476,7 @@ static void launch_carry(const Rows *r)
     rows_declare(&w);
     kg_if_teams(kg);
     const KExp *own = kb_for(b, "g", s.from, s.to, kg_int(kg, 1));
-    note_group(&w, own);
+    kg_loop_unroll(kg, CARRY_UNROLL);
     add_group(&w, own);
     kb_end(b);
     rows_scan_tails(&w);
@@ -483,6 +485,7 @@ static void launch_carry(const Rows *r)
     accs_set(kg, &w.ac, accs_now(kg, &before));
     kb_end(b);
     const KExp *g = kb_for(b, "g", s.from, s.to, kg_int(kg, 1));
+    kg_loop_unroll(kg, CARRY_UNROLL);
     if (r->scan) {
         keep_before(&w, g);
     } else {
