@@ -19,9 +19,7 @@
 #include "kernels/level1/segrows.h"
 
 enum {
-    MOST_EACH = 8, /* items of a work-item */
-    CARRY_GROUP = 512,
-    CARRY_VALUE = 8,  /* work-items that do with what crosses groups, of few bytes */
+    MOST_EACH = 8,    /* items of a work-item */
     CARRY_UNROLL = 4, /* loads of so many groups are on their way */
     STAGE_BYTES = 64, /* of local memory for its points */
     MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
@@ -457,14 +455,8 @@ static void keep_before(RowsKernel *w, const KExp *g)
     rows_add_tail(w, &w->ac, x, bool_of(w->kg, kb_load(b, "ended", w->ended, g)));
 }
 
-static void launch_carry(const Rows *rows)
+static void launch_carry(const Rows *r)
 {
-    Ctx *cx = rows->pb->cx;
-    Rows one = *rows, *r = &one;
-    const KExp *most =
-        sx_op(cx, SX_MIN, sx_size(cx, SIZE_MAX_GROUP_SIZE), sx_size(cx, SIZE_TEAM_LIMIT));
-    if (value_bytes(r->e) <= CARRY_VALUE)
-        r->group_size = sx_op(cx, SX_MIN, most, sx_const(cx, CARRY_GROUP));
     RowsKernel w = rows_kernel(r, r->scan ? "segscan_carry" : "segred_carry");
     KGen *kg = w.kg;
     KBuild *b = kg->kb;
