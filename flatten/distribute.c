@@ -308,10 +308,21 @@ static bool float_assert(Fission *f, const Stm *s)
     return true;
 }
 
+/* Where widths vary, slices that may fail do so as assertions. */
+static bool slice_stm(Fission *f, const Stm *s)
+{
+    Bld bl = bld_new(f->fl->cx);
+    if (!f->fl->ragged || !assert_slice(f->fl, f->variant, s, &bl))
+        return false;
+    for (int i = 0; i < bl.stms.n; i++)
+        add_to_group(f, &bl.stms.at[i]);
+    return true;
+}
+
 static void distribute_stm(Fission *f, const Stm *s)
 {
-    if (float_assert(f, s) || float_out(f, s) || view_stm(f, s) || parallel_stm(f, s) ||
-        ragged_stm(f, s) || array_stm(f, s))
+    if (float_assert(f, s) || float_out(f, s) || slice_stm(f, s) || view_stm(f, s) ||
+        parallel_stm(f, s) || ragged_stm(f, s) || array_stm(f, s))
         return;
     add_to_group(f, s);
 }

@@ -157,7 +157,7 @@ Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 
 /* map (\x -> b) y, where <x in y> is S's last dimension; only the xs and the code of that dimension
  * that b needs: of the rest, arrays may have been consumed since. */
-static Exp *map_of_branch(Flat *fl, const MapNest *S, const Body *b, Loc loc)
+static Exp *map_of_branch(Flat *fl, MapNest *S, const Body *b, Loc loc, Bld *out)
 {
     Ctx *cx = fl->cx;
     const MapDim *nd = &vec_last(&S->dims);
@@ -174,6 +174,19 @@ static Exp *map_of_branch(Flat *fl, const MapNest *S, const Body *b, Loc loc)
             vec_push(cx->perm, &params, nd->xs.at[k]);
             vec_push(cx->perm, &arrs, nd->arrs.at[k]);
         }
+    if (varset_has(need, nd->idx)) {
+        Exp *iota = exp_new(cx, E_IOTA, loc);
+        iota->iota.n = nd->width;
+        iota->iota.start = atom_i64(0);
+        iota->iota.stride = atom_i64(1);
+        vec_push(cx->perm, &params, nd->idx);
+        vec_push(cx->perm, &arrs, bld_exp(out, "is", iota));
+    }
+    if (nd->row && varset_has(need, nd->row)) {
+        keep_rows(fl, S, out);
+        vec_push(cx->perm, &params, nd->row);
+        vec_push(cx->perm, &arrs, nd->rows_of);
+    }
     return exp_map(cx, loc, nd->width, arrs, rename_lambda(cx, lambda_new(cx, params, whole)));
 }
 
@@ -181,7 +194,9 @@ static Body *branch_body(Flat *fl, const MapNest *S, const Body *b, const Stm *s
 {
     MapNest outer = nest_copy(fl, S);
     outer.dims.n--;
-    Stm m = {.exp = map_of_branch(fl, S, b, s->exp->loc)};
+    Bld bl = bld_new(fl->cx);
+    MapNest own = nest_copy(fl, S);
+    Stm m = {.exp = map_of_branch(fl, &own, b, s->exp->loc, &bl)};
     m.pat = exp_pat(fl->cx, "res", m.exp);
     for (int k = 0; k < m.pat.n; k++) {
         m.pat.at[k]->base = s->pat.at[k]->base;
@@ -190,7 +205,6 @@ static Body *branch_body(Flat *fl, const MapNest *S, const Body *b, const Stm *s
     Bld in = bld_new(fl->cx);
     bld_stm(&in, m);
     analyse_body(fl, bld_body(&in, (Atoms){0}));
-    Bld bl = bld_new(fl->cx);
     Atoms res = flatten_stm(fl, &outer, &m, &bl);
     return bld_body(&bl, res);
 }

@@ -14,6 +14,8 @@
  * each element of S knows its own as a view, a slice that begins at the row's offset. */
 #include "flatten/rules.h"
 
+#include "ir/stops.h"
+
 /* --- Questions ------------------------------------------------------------------------------ */
 
 static bool is_kind(const Exp *e)
@@ -216,8 +218,7 @@ static void define_indices(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *b
     }
 }
 
-/* Points that are rows of another nest, below S, know their own row by an array. */
-static void keep_rows(Flat *fl, MapNest *S, Bld *out)
+void keep_rows(Flat *fl, MapNest *S, Bld *out)
 {
     MapDim *d = &S->dims.at[0];
     if (!d->row || d->rows_of.var)
@@ -388,39 +389,64 @@ static bool plain_code(Flat *fl, const Body *b, VarSet *need, Stms *code)
     return true;
 }
 
+static bool is_plain(Flat *fl, const Body *b, const Stm *s)
+{
+    VarSet *need = varmap_new(fl->cx->perm);
+    Stms code;
+    free_in_stm(need, s);
+    return !exp_has_soac(s->exp) && s->exp->kind != E_LOOP && plain_code(fl, b, need, &code);
+}
+
+static VarSet *needs_of(Flat *fl, const Atoms *ws)
+{
+    VarSet *need = varmap_new(fl->cx->perm);
+    for (int k = 0; k < ws->n; k++)
+        varset_add(need, ws->at[k].var);
+    return need;
+}
+
+/* How many statements there are up to the last one that binds a width. */
+static int widths_end(const Body *b, const VarSet *widths)
+{
+    int n = b->stms.n;
+    while (n > 0 && !binds_any(&b->stms.at[n - 1], widths))
+        n--;
+    return n;
+}
+
+/* What is asserted before the widths may be what makes accesses safe on which they depend. */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b)
 {
     Atoms ws = ragged_widths(fl, S, b);
-    VarSet *need = varmap_new(fl->cx->perm);
+    VarSet *need = needs_of(fl, &ws);
     Stms code;
-    for (int k = 0; k < ws.n; k++)
-        varset_add(need, ws.at[k].var);
+    for (int i = widths_end(b, need) - 1; i >= 0; i--)
+        if (b->stms.at[i].exp->kind == E_ASSERT && !is_plain(fl, b, &b->stms.at[i]))
+            return false;
     return plain_code(fl, b, need, &code);
 }
 
-/* The code of b that gives the widths, with the assertions that need no other than plain code;
- * *rest: b without these. */
+/* The code of b that gives the widths, what may fail before that, and the assertions that need no
+ * other than plain code; *rest: b without these. */
 static Stms code_of_widths(Flat *fl, const Body *b, const Atoms *ws, Body **rest)
 {
     Ctx *cx = fl->cx;
-    VarSet *need = varmap_new(cx->perm);
+    VarSet *need = needs_of(fl, ws);
     Bld left = bld_new(cx);
-    Stms asserts = {0}, code = {0}, all = {0};
-    for (int k = 0; k < ws->n; k++)
-        varset_add(need, ws->at[k].var);
+    Stms all = {0};
+    int before = widths_end(b, need);
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
-        VarSet *own = varmap_new(cx->perm);
-        if (s->exp->kind == E_ASSERT)
-            free_in_stm(own, s);
-        if (rest && s->exp->kind == E_ASSERT && plain_code(fl, b, own, &code)) {
-            free_in_stm(need, s);
-            vec_push(cx->perm, &asserts, *s);
-            vec_push(cx->perm, &all, *s);
-            continue;
+        bool asserts = s->exp->kind == E_ASSERT, plain = is_plain(fl, b, s);
+        if (plain && (asserts || i < before)) {
+            if (asserts || exp_traps(s->exp))
+                free_in_stm(need, s);
+            for (int k = 0; k < s->pat.n && exp_traps(s->exp); k++)
+                varset_add(need, s->pat.at[k]);
         }
-        bld_stm(&left, *s);
-        if (s->exp->kind != E_ASSERT)
+        if (!asserts || !plain)
+            bld_stm(&left, *s);
+        if (!asserts || plain)
             vec_push(cx->perm, &all, *s);
     }
     if (rest)
@@ -501,6 +527,67 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out)
         vec_push(cx->perm, &S->ragged, r);
     }
     return x;
+}
+
+/* --- Slices ----------------------------------------------------------------------------------- */
+
+/* 0 <= i < size; of a slice: it is empty, or 0 <= start <= size - n. */
+static Atom is_inside(Flat *fl, DimIndex d, Atom size, Loc loc, Bld *bl)
+{
+    Ctx *cx = fl->cx;
+    Atom zero = atom_i64(0);
+    Atom low = bld_exp(bl, "low", exp_binop(cx, loc, OP_LE, zero, d.start));
+    if (!d.is_slice) {
+        Atom high = bld_exp(bl, "high", exp_binop(cx, loc, OP_LT, d.start, size));
+        return bld_exp(bl, "inside", exp_binop(cx, loc, OP_LAND, low, high));
+    }
+    Atom most = bld_exp(bl, "most", exp_binop(cx, loc, OP_SUB, size, d.n));
+    Atom high = bld_exp(bl, "high", exp_binop(cx, loc, OP_LE, d.start, most));
+    Atom inside = bld_exp(bl, "inside", exp_binop(cx, loc, OP_LAND, low, high));
+    Atom empty = bld_exp(bl, "empty", exp_binop(cx, loc, OP_EQ, d.n, zero));
+    return bld_exp(bl, "inside", exp_binop(cx, loc, OP_LOR, empty, inside));
+}
+
+static Atom stop_number(Flat *fl, const Exp *e, IndexPart part, int dim, Bld *bl)
+{
+    DimIndex d = e->index.at.at[dim];
+    switch (part) {
+    case INDEX_START: return d.start;
+    case INDEX_END: return bld_exp(bl, "end", exp_binop(fl->cx, e->loc, OP_ADD, d.start, d.n));
+    case INDEX_STRIDE: return d.stride;
+    case INDEX_SIZE: return atom_type(e->index.arr).dims[dim];
+    }
+    return d.start;
+}
+
+bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl)
+{
+    Ctx *cx = fl->cx;
+    const Exp *e = s->exp;
+    if (e->kind != E_INDEX || e->index.safe || !types_variant(variant, &s->pat))
+        return false;
+    for (int k = 0; k < e->index.at.n; k++)
+        if (e->index.at.at[k].is_slice && !atom_is_int(e->index.at.at[k].stride, 1))
+            return false;
+    Atom all = atom_bool(true);
+    for (int k = 0; k < e->index.at.n; k++) {
+        Atom in = is_inside(fl, e->index.at.at[k], atom_type(e->index.arr).dims[k], e->loc, bl);
+        all = k ? bld_exp(bl, "inside", exp_binop(cx, e->loc, OP_LAND, all, in)) : in;
+    }
+    IndexStop stop = stop_index(cx->perm, e);
+    Exp *check = exp_new(cx, E_ASSERT, e->loc), *safe = exp_new(cx, E_INDEX, e->loc);
+    check->assertion.cond = all;
+    check->assertion.msg = stop.text;
+    for (int i = 0; i < stop.n; i++)
+        vec_push(cx->perm, &check->assertion.args,
+                 stop_number(fl, e, stop.at[i].part, stop.at[i].dim, bl));
+    bld_stm(bl, (Stm){.exp = check});
+    safe->index = e->index;
+    safe->index.safe = true;
+    safe->attrs = e->attrs;
+    bld_stm(bl, (Stm){s->pat, safe});
+    varmap_put(fl->defs, s->pat.at[0], safe);
+    return true;
 }
 
 /* --- Results -------------------------------------------------------------------------------- */

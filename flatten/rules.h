@@ -386,17 +386,23 @@ Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn);
 bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
 /* Is a statement of b such a SOAC? */
 bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
-/* The extent of the ragged SOACs of b under S, found by a reduction before the guards. */
-/* Can that be found, by little code? */
+/* Can the extent of the ragged SOACs of b under S be found by little code? */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
-/* The reduction gives the widths as well, and what b asserts of plain code fails there: S knows
- * them then, and *rest is b without these assertions. */
+/* It is found by a reduction before the guards. That gives the widths as well, and what b asserts
+ * of plain code fails there: S knows them then, and *rest is b without these assertions. */
 Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out);
 /* Is width the difference, asserted not to be negative, of two neighbours of an array, of which the
  * first (from) stands at the index of S? Then the array has the offsets of the rows. */
 bool offsets_are_there(const Flat *fl, const MapNest *S, Atom width, Atom *offs, Atom *from);
 /* Are the widths of these rows there? */
 Ragged *known_ragged(MapNest *S, const Var *width);
+/* Points that are rows of another nest, below S, know their own row by an array (MapDim.rows_of),
+ * which is made if it is not there. */
+void keep_rows(Flat *fl, MapNest *S, Bld *out);
+/* A slice that may fail, of a size that varies, as an assertion and a slice that does not; false,
+ * with nothing done: it is something else. Views are recomputed by each construct, and elements of
+ * them become elements of the array: nobody would know the slice again that failed. */
+bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 

@@ -117,6 +117,14 @@ static KernelMaker *const makers[N_FORMS] = {
     [E_SEGSCATTER] = make_segscatter, [E_SEGHIST] = make_seghist,
 };
 
+static KernelMaker *maker_of(const Exp *e)
+{
+    bool rows = nest_has_rows(&e->seg.nest);
+    return rows && e->kind == E_SEGRED    ? make_segred_rows
+           : rows && e->kind == E_SEGSCAN ? make_segscan_rows
+                                          : makers[e->kind];
+}
+
 static void check_widths(PlanBuild *pb, const Exp *e)
 {
     Atoms widths = {0};
@@ -131,7 +139,7 @@ static void seg_stm(PlanBuild *pb, const Stm *s)
     if (e->seg.level != 1)
         ice(e->loc, "%s at level %d on the host", form_info[e->kind].text, e->seg.level);
     check_widths(pb, e);
-    by_kernel(pb, s, makers[e->kind]);
+    by_kernel(pb, s, maker_of(e));
 }
 
 /* --- Branches --------------------------------------------------------------------------------- */

@@ -57,9 +57,9 @@
  *   atoms    = "(" atom,* ")"          dims = "[" atom,* "]"
  *   dests    = "(" (VAR "@" INT),* ")" array and number of index components
  *   level    = "^" INT
- *   nest     = ("<" [ x,* "in" atom,* ";" ] VAR "<" atom [ragged] ">")+   <xs_3 in xss_1; i_2 <
- * n_4> ragged   = ";" VAR "<" atom "by" atom                  <p_2 < n_4; row_3 < m_5 by offs_6> x
- * = VAR [":" type]          the type is left out where it is that of the array's rows
+ *   nest     = ("<" [ x,* "in" atom,* ";" ] VAR "<" atom [ragged] ">")+   <xs_3 in xss_1; i_2 < n>
+ *   ragged   = ";" VAR "<" atom "by" atom         number of a row, of rows that begin at offsets
+ *   x        = VAR [":" type]          the type is left out where it is that of the array's rows
  *
  *   VAR      NAME_ID. The reader also takes names without _ID, which may shadow each other.
  *   CONST    5i64 -1i8 true 1.5f32 -f64.inf f32.nan; without suffix an i64

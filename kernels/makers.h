@@ -12,6 +12,9 @@ typedef void KernelMaker(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 KernelMaker make_segmap;
 KernelMaker make_segred;
 KernelMaker make_segscan;
+/* ... along the rows of a ragged nest, balanced whatever their lengths are. */
+KernelMaker make_segred_rows;
+KernelMaker make_segscan_rows;
 KernelMaker make_segscatter;
 KernelMaker make_seghist;
 /* Who reads a result of a scan besides the scatter below: nobody, whoever wants its last element,

@@ -33,12 +33,13 @@ const KExp *nest_offset(KGen *kg, const NestDim *d, const KExp *row)
     return kg_sub(kg, offset(kg, d, row), offset(kg, d, kg_int(kg, 0)));
 }
 
-const KExp *nest_row_of(KGen *kg, const NestDim *d, const KExp *point, const KExp *first,
-                        const KExp *last)
+/* By bisection: rows that begin behind the point are behind its own. */
+static const KExp *row_of(KGen *kg, const NestDim *d, const KExp *point)
 {
     KBuild *b = kg->kb;
     const KExp *one = kg_int(kg, 1), *two = kg_int(kg, 2);
-    KVar *low = kb_var(b, "low", T_I64, first), *high = kb_var(b, "high", T_I64, last);
+    KVar *low = kb_var(b, "low", T_I64, kg_int(kg, 0));
+    KVar *high = kb_var(b, "high", T_I64, kg_atom(kg, d->rows));
     kb_while(b, kg_lt(kg, kg_add(kg, kg_of(kg, low), one), kg_of(kg, high)));
     const KExp *sum = kg_add(kg, kg_of(kg, low), kg_of(kg, high));
     const KExp *mid = kb_let(b, "mid", kg_quot(kg, sum, two));
@@ -53,22 +54,31 @@ const KExp *nest_row_of(KGen *kg, const NestDim *d, const KExp *point, const KEx
 
 bool nest_wants_row(KGen *kg, const NestDim *d)
 {
+    if (!d->row)
+        return false;
     VarSet *used = varmap_new(kg->cx->perm);
-    if (d->row)
-        free_in_body(used, kg->seg->seg.body);
-    return d->row && varset_has(used, d->row);
+    free_in_body(used, kg->seg->seg.body);
+    return varset_has(used, d->row);
+}
+
+/* What the index binds besides; row: of a point, where it is known. */
+static void bind_rest(KGen *kg, const NestDim *d, const KExp *row)
+{
+    ranges_dim(kg->known, d);
+    if (row)
+        kg_let(kg, d->row, row);
+    for (int j = 0; j < d->xs.n; j++)
+        kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
 }
 
 static void bind_xs(KGen *kg, const NestDim *d)
 {
-    ranges_dim(kg->known, d);
+    const KExp *row = NULL;
     if (nest_wants_row(kg, d)) {
-        const KExp *zero = kg_int(kg, 0), *rows = kg_atom(kg, d->rows);
         kg->guard = true;
-        kg_let(kg, d->row, nest_row_of(kg, d, kg_at(kg, sx_var(kg->cx, d->idx)), zero, rows));
+        row = row_of(kg, d, kg_at(kg, sx_var(kg->cx, d->idx)));
     }
-    for (int j = 0; j < d->xs.n; j++)
-        kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
+    bind_rest(kg, d, row);
 }
 
 void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i)
@@ -80,10 +90,7 @@ void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i)
 void nest_bind_point(KGen *kg, const NestDim *d, const KExp *i, const KExp *row)
 {
     kg_let(kg, d->idx, i);
-    kg_let(kg, d->row, row);
-    ranges_dim(kg->known, d);
-    for (int j = 0; j < d->xs.n; j++)
-        kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
+    bind_rest(kg, d, row);
 }
 
 void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const KExp *flat)

@@ -605,6 +605,8 @@ static void group(Ctx *cx, const Entry *en, EntryMemory *em, Ranges *host, const
         const NestDim *nd = &nest->at[d];
         ix[d] = sx_var(cx, nd->idx);
         varset_add(g.inside, nd->idx);
+        if (nd->row)
+            varset_add(g.inside, nd->row);
         enter_vars(&g, &nd->xs);
         ranges_dim(g.known, nd);
         rows(&g, &nd->xs, &nd->arrs, ix[d]);

@@ -261,6 +261,8 @@ static void count_seg(Work *w, const Exp *e, Times t)
         const NestDim *dim = &e->seg.nest.at[d];
         t = more_times(w, t, dim->width);
         varset_add(w->inside, dim->idx);
+        if (dim->row)
+            varset_add(w->inside, dim->row);
         for (int k = 0; k < dim->xs.n; k++)
             bind_row(w, dim->xs.at[k], dim->arrs.at[k], t);
     }

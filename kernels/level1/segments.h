@@ -206,10 +206,6 @@ bool seg_keeps(const Stm *scan, const ScanReader *r);
 void seg_keep(KGen *kg, const Stm *scan, const ScanReader *r, const KExp *last, const KExp *before,
               const KExp *end, const Accs *sum);
 
-/* Reductions and scans along the rows of a ragged nest, balanced whatever their lengths are
- * (segrows.c). */
-KernelMaker segred_rows, segscan_rows;
-
 /* The construct, with operators on scalars, by chunks of its segments. */
 KernelMaker segred_chunks;    /* segred.c */
 KernelMaker segred_across;    /* segacross.c: segments that lie beside each other in memory */

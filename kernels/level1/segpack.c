@@ -462,10 +462,6 @@ static void across_if_wide(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 void make_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
-    if (nest_has_rows(&e->seg.nest)) {
-        segred_rows(pb, s, outs);
-        return;
-    }
     bool across = e->seg.nest.n > 1 && mem_reads_across(pb->cx, e, pb->locs);
     KernelMaker *maker = e->seg.nest.n > 2 ? across_if_wide : segred_across;
     make_either(pb, s, outs, across ? maker : segred_chunks);
@@ -473,10 +469,7 @@ void make_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 
 void make_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
-    if (nest_has_rows(&s->exp->seg.nest))
-        segscan_rows(pb, s, outs);
-    else
-        make_either(pb, s, outs, segscan_chunks);
+    make_either(pb, s, outs, segscan_chunks);
 }
 
 void make_scan_scatter(PlanBuild *pb, const Stm *s, const ScanReader *reader)

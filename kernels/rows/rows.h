@@ -1,7 +1,7 @@
 /* Reductions and scans along the rows of a ragged nest: what their kernels share (see segrows.c).
  */
-#ifndef KERNELS_LEVEL1_SEGROWS_H
-#define KERNELS_LEVEL1_SEGROWS_H
+#ifndef KERNELS_ROWS_ROWS_H
+#define KERNELS_ROWS_ROWS_H
 
 #include "kernels/level1/segments.h"
 

@@ -2,7 +2,7 @@
  * other. It notes down where the tile's rows end, computes the points together, dealt out, into
  * local memory, and each work-item walks over an equal share of rows and points there. Numbers
  * within a tile have 32 bits, whatever the offsets have. */
-#include "kernels/level1/segrows.h"
+#include "kernels/rows/rows.h"
 
 enum {
     STAGE_UNROLL = 8,

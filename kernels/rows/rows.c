@@ -1,0 +1,171 @@
+/* Rows of a ragged nest: what the kernels of teams and of those who work alone share (see
+ * segrows.c). */
+#include "kernels/rows/rows.h"
+
+static const KExp *flag_of(KGen *kg, const KExp *b)
+{
+    return kx_conv(kg->cx->perm, T_I32, b);
+}
+
+RowsKernel rows_kernel(const Rows *r, const char *kind)
+{
+    KGen *kg = kg_new(r->pb, kind, r->e);
+    Ctx *cx = kg->cx;
+    RowsKernel w = {.r = r, .kg = kg};
+    kg->guard = true; /* what was computed before tells where rows begin */
+    kg->group_size = r->group_size;
+    kg->max_threads = sx_const(cx, 1); /* bodies with memory of threads are refused */
+    w.ac = accs_new(kg, r->e);
+    accs_local(kg, &w.ac, true);
+    w.flags = kg_param_local(kg, "flags", T_I32, kg->group_size);
+    w.flags_beside = kg_param_local(kg, "flags_beside", T_I32, kg->group_size);
+    w.tails = NEWN(cx->perm, KBuf *, w.ac.n);
+    for (int j = 0; j < w.ac.n; j++)
+        w.tails[j] = kg_param_mem(kg, r->tails[j], w.ac.types[j]);
+    w.ended = kg_param_mem(kg, r->ended, T_I32);
+    return w;
+}
+
+void rows_declare(RowsKernel *w)
+{
+    KGen *kg = w->kg;
+    accs_declare(kg, &w->ac, &w->r->e->seg.nes);
+    w->has_ended = kb_var(kg->kb, "has_ended", T_BOOL, kx_bool(kg->cx->perm, false));
+    w->found = NEWN(kg->cx->perm, KVar *, w->ac.n);
+    for (int j = 0; j < w->ac.n; j++)
+        w->found[j] = kb_var(kg->kb, "found", w->ac.types[j], kg_of(kg, w->ac.acc[j]));
+}
+
+const KExp *rows_before(RowsKernel *w, const KExp *item)
+{
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    const KExp *rows = kg_atom(kg, w->r->d->rows), *points = kg_atom(kg, w->r->d->width);
+    KVar *low = kb_var(b, "low", T_I64, kg_max(kg, kg_int(kg, 0), kg_sub(kg, item, points)));
+    KVar *high = kb_var(b, "high", T_I64, kg_min(kg, item, rows));
+    kb_while(b, kg_lt(kg, kg_of(kg, low), kg_of(kg, high)));
+    const KExp *sum = kg_add(kg, kg_of(kg, low), kg_of(kg, high));
+    const KExp *mid = kb_let(b, "mid", kg_quot(kg, sum, kg_int(kg, 2)));
+    const KExp *next = kb_let(b, "next", kg_add(kg, mid, kg_int(kg, 1)));
+    const KExp *end_item = kg_add(kg, nest_offset(kg, w->r->d, next), mid);
+    kb_if(b, kg_lt(kg, end_item, item));
+    kb_set(b, low, next);
+    kb_else(b);
+    kb_set(b, high, mid);
+    kb_end(b);
+    kb_end(b);
+    return kb_let(b, "rows_before", kg_of(kg, low));
+}
+
+void rows_store(RowsKernel *w, const KExp *row, const KExp *const *x)
+{
+    KGen *kg = w->kg;
+    const KExp *at = kg_sx_of(kg, kb_let(kg->kb, "row", row));
+    for (int j = 0; j < w->ac.n; j++)
+        loc_store(kg, &w->outs[j], &at, 1, x[j]);
+}
+
+const KExp **rows_point(RowsKernel *w, bool maps)
+{
+    KGen *kg = w->kg;
+    const Exp *e = w->r->e;
+    if (maps)
+        seg_hint_maps(kg, e, w->outs, w->r->s);
+    kg_stms(kg, e->seg.body);
+    if (maps)
+        seg_store_maps(kg, e, w->outs, w->r->s);
+    return accs_atoms(kg, &w->ac, e->seg.body->res.at);
+}
+
+void rows_end(RowsKernel *w, WalkWhat what, const KExp *row)
+{
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    const Accs *ac = &w->ac;
+    if (what == WALK_REDUCE) {
+        kb_if(b, kg_of(kg, w->has_ended));
+        rows_store(w, row, accs_now(kg, ac));
+        kb_else(b);
+        for (int j = 0; j < ac->n; j++)
+            kb_set(b, w->found[j], kg_of(kg, ac->acc[j]));
+        kb_end(b);
+    }
+    accs_set(kg, ac, accs_atoms(kg, ac, w->r->e->seg.nes.at));
+    kb_set(b, w->has_ended, kx_bool(kg->cx->perm, true));
+}
+
+/* --- Tails ------------------------------------------------------------------------------------ */
+
+static void put_tail(RowsKernel *w, KBuf **to, KBuf *flags, KVar *flag)
+{
+    Accs right = w->ac;
+    right.bufs = to;
+    accs_put(w->kg, &right, w->kg->lid);
+    kb_store(w->kg->kb, flags, w->kg->lid, kg_of(w->kg, flag));
+}
+
+/* One reads one buffer and writes the other, so that a barrier a step is enough. */
+static void tail_step(RowsKernel *w, KVar *flag, const KExp *d, bool back)
+{
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    Accs left = w->ac;
+    KBuf *from = back ? w->flags_beside : w->flags, *to = back ? w->flags : w->flags_beside;
+    left.bufs = back ? w->ac.beside : w->ac.bufs;
+    const KExp *open = kg_eq(kg, kg_of(kg, flag), kg_zero(kg, T_I32));
+    kb_if(b, kg_and(kg, kg_le(kg, d, kg->lid), open));
+    const KExp *beside = kb_let(b, "beside", kg_sub(kg, kg->lid, d));
+    accs_apply(kg, &w->ac, accs_load(kg, &left, beside), accs_now(kg, &w->ac));
+    kb_set(b, flag, kb_load(b, "flag", from, beside));
+    kb_end(b);
+    put_tail(w, back ? w->ac.bufs : w->ac.beside, to, flag);
+    kb_meet(b, 1u << KS_LOCAL);
+}
+
+void rows_scan_tails(RowsKernel *w)
+{
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    KVar *flag = kb_var(b, "flag", T_I32, flag_of(kg, kg_of(kg, w->has_ended)));
+    put_tail(w, w->ac.bufs, w->flags, flag);
+    kb_meet(b, 1u << KS_LOCAL);
+    const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), kg_id(kg, KID_GROUP_SIZE), 4);
+    tail_step(w, flag, d, false);
+    tail_step(w, flag, kg_mul(kg, kg_int(kg, 2), d), true);
+    kb_end(b);
+}
+
+Accs rows_before_in_group(RowsKernel *w, KVar **ended)
+{
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    Accs before = accs_like(kg, &w->ac);
+    accs_declare(kg, &before, &w->r->e->seg.nes);
+    *ended = kb_var(b, "ended", T_I32, kg_zero(kg, T_I32));
+    kb_if(b, kg_lt(kg, kg_int(kg, 0), kg->lid));
+    const KExp *left = kb_let(b, "beside", kg_sub(kg, kg->lid, kg_int(kg, 1)));
+    accs_set(kg, &before, accs_load(kg, &w->ac, left));
+    kb_set(b, *ended, kb_load(b, "flag", w->flags, left));
+    kb_end(b);
+    return before;
+}
+
+void rows_leave(RowsKernel *w, const KExp *const *tail, const KExp *ended)
+{
+    KBuild *b = w->kg->kb;
+    const KExp *group = kg_id(w->kg, KID_GROUP);
+    for (int j = 0; j < w->ac.n; j++)
+        kb_store(b, w->tails[j], group, tail[j]);
+    kb_store(b, w->ended, group, ended);
+}
+
+void rows_add_tail(RowsKernel *w, const Accs *acc, const KExp *const *x, const KExp *ended)
+{
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    kb_if(b, ended);
+    accs_set(kg, acc, (const KExp **)(uintptr_t)x);
+    kb_else(b);
+    accs_apply(kg, acc, accs_now(kg, acc), (const KExp **)(uintptr_t)x);
+    kb_end(b);
+}
