@@ -117,12 +117,16 @@ static KernelMaker *const makers[N_FORMS] = {
     [E_SEGSCATTER] = make_segscatter, [E_SEGHIST] = make_seghist,
 };
 
+static KernelMaker *const makers_of_rows[N_FORMS] = {
+    [E_SEGMAP] = make_segmap_rows,
+    [E_SEGRED] = make_segred_rows,
+    [E_SEGSCAN] = make_segscan_rows,
+};
+
 static KernelMaker *maker_of(const Exp *e)
 {
-    bool rows = nest_has_rows(&e->seg.nest);
-    return rows && e->kind == E_SEGRED    ? make_segred_rows
-           : rows && e->kind == E_SEGSCAN ? make_segscan_rows
-                                          : makers[e->kind];
+    KernelMaker *along_rows = nest_has_rows(&e->seg.nest) ? makers_of_rows[e->kind] : NULL;
+    return along_rows ? along_rows : makers[e->kind];
 }
 
 static void check_widths(PlanBuild *pb, const Exp *e)

@@ -387,9 +387,10 @@ void nest_bind(KGen *kg, const Nest *nest, int n, const KExp *flat);
 void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const KExp *flat);
 /* Binds one dimension at index i. */
 void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i);
-/* Of a ragged dimension: where its rows begin; does the construct's body ask for the row of a
- * point? The point bound, where its row is known. */
+/* Of a ragged dimension: where its rows begin; the row of a point, by bisection; does the
+ * construct's body ask for the row of a point? The point bound, where its row is known. */
 const KExp *nest_offset(KGen *kg, const NestDim *d, const KExp *row);
+const KExp *nest_row_of(KGen *kg, const NestDim *d, const KExp *point);
 bool nest_wants_row(KGen *kg, const NestDim *d);
 void nest_bind_point(KGen *kg, const NestDim *d, const KExp *i, const KExp *row);
 /* A host location as a kernel location that may be written. */

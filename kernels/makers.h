@@ -13,6 +13,7 @@ KernelMaker make_segmap;
 KernelMaker make_segred;
 KernelMaker make_segscan;
 /* ... along the rows of a ragged nest, balanced whatever their lengths are. */
+KernelMaker make_segmap_rows;
 KernelMaker make_segred_rows;
 KernelMaker make_segscan_rows;
 KernelMaker make_segscatter;

@@ -33,8 +33,8 @@ const KExp *nest_offset(KGen *kg, const NestDim *d, const KExp *row)
     return kg_sub(kg, offset(kg, d, row), offset(kg, d, kg_int(kg, 0)));
 }
 
-/* By bisection: rows that begin behind the point are behind its own. */
-static const KExp *row_of(KGen *kg, const NestDim *d, const KExp *point)
+/* Rows that begin behind the point are behind its own. */
+const KExp *nest_row_of(KGen *kg, const NestDim *d, const KExp *point)
 {
     KBuild *b = kg->kb;
     const KExp *one = kg_int(kg, 1), *two = kg_int(kg, 2);
@@ -76,7 +76,7 @@ static void bind_xs(KGen *kg, const NestDim *d)
     const KExp *row = NULL;
     if (nest_wants_row(kg, d)) {
         kg->guard = true;
-        row = row_of(kg, d, kg_at(kg, sx_var(kg->cx, d->idx)));
+        row = nest_row_of(kg, d, kg_at(kg, sx_var(kg->cx, d->idx)));
     }
     bind_rest(kg, d, row);
 }
