@@ -95,10 +95,11 @@ void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, co
         *p = (MapPlan){.flat = true, .ragged = true};
         p->no_top = p->no_middle = fl->mode == FLATTEN_FULL ? "mode without versions" : NULL;
     } else if (extent_is_plain(fl, S1, b) && versions_allowed(fl, S)) {
+        bool inner = e->attrs & ATTR_ONLY_INNER;
         p->flat = p->ragged = true;
-        p->top = !(e->attrs & ATTR_NO_OUTER);
-        p->no_top = "attribute no_outer";
-        p->middle = is_shareable(fl, S1, e, b, p);
+        p->top = !inner && !(e->attrs & ATTR_NO_OUTER);
+        p->no_top = inner ? "attribute only_inner" : "attribute no_outer";
+        p->middle = !inner && is_shareable(fl, S1, e, b, p);
     }
 }
 

@@ -387,11 +387,16 @@ void nest_bind(KGen *kg, const Nest *nest, int n, const KExp *flat);
 void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const KExp *flat);
 /* Binds one dimension at index i. */
 void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i);
-/* Of a ragged dimension: where its rows begin; the row of a point, by bisection; does the
- * construct's body ask for the row of a point? The point bound, where its row is known. */
+/* The first of the numbers from .. to-1 (to, if there is none) that does not come before what is
+ * looked for; those that do come first. */
+typedef const KExp *NestBefore(KGen *kg, void *env, const KExp *number);
+const KExp *nest_bisect(KGen *kg, const KExp *from, const KExp *to, NestBefore *before, void *env);
+/* Of a ragged dimension: where its rows begin, counted from the first point; the row of a point;
+ * does the construct's body ask for that? */
 const KExp *nest_offset(KGen *kg, const NestDim *d, const KExp *row);
 const KExp *nest_row_of(KGen *kg, const NestDim *d, const KExp *point);
 bool nest_wants_row(KGen *kg, const NestDim *d);
+/* Binds a point whose row is known. */
 void nest_bind_point(KGen *kg, const NestDim *d, const KExp *i, const KExp *row);
 /* A host location as a kernel location that may be written. */
 KLoc kg_result(KGen *kg, const ArrLoc *l, Type t);

@@ -33,23 +33,40 @@ const KExp *nest_offset(KGen *kg, const NestDim *d, const KExp *row)
     return kg_sub(kg, offset(kg, d, row), offset(kg, d, kg_int(kg, 0)));
 }
 
-/* Rows that begin behind the point are behind its own. */
-const KExp *nest_row_of(KGen *kg, const NestDim *d, const KExp *point)
+const KExp *nest_bisect(KGen *kg, const KExp *from, const KExp *to, NestBefore *before, void *env)
 {
     KBuild *b = kg->kb;
-    const KExp *one = kg_int(kg, 1), *two = kg_int(kg, 2);
-    KVar *low = kb_var(b, "low", T_I64, kg_int(kg, 0));
-    KVar *high = kb_var(b, "high", T_I64, kg_atom(kg, d->rows));
-    kb_while(b, kg_lt(kg, kg_add(kg, kg_of(kg, low), one), kg_of(kg, high)));
-    const KExp *sum = kg_add(kg, kg_of(kg, low), kg_of(kg, high));
-    const KExp *mid = kb_let(b, "mid", kg_quot(kg, sum, two));
-    kb_if(b, kg_le(kg, nest_offset(kg, d, mid), point));
-    kb_set(b, low, mid);
+    Arena *a = kg->cx->perm;
+    PrimType t = from->type.elem;
+    const KExp *one = kx_conv(a, t, kg_int(kg, 1));
+    KVar *low = kb_var(b, "low", t, from), *high = kb_var(b, "high", t, to);
+    kb_while(b, kg_lt(kg, kg_of(kg, low), kg_of(kg, high)));
+    const KExp *sum = kx_prim2(a, OP_ADD, kg_of(kg, low), kg_of(kg, high));
+    const KExp *mid = kb_let(b, "mid", kx_prim2(a, OP_SHR, sum, one));
+    kb_if(b, before(kg, env, mid));
+    kb_set(b, low, kx_prim2(a, OP_ADD, mid, one));
     kb_else(b);
     kb_set(b, high, mid);
     kb_end(b);
     kb_end(b);
-    return kb_let(b, "row", kg_of(kg, low));
+    return kb_let(b, "found", kg_of(kg, low));
+}
+
+typedef struct {
+    const NestDim *d;
+    const KExp *point;
+} PointOf;
+
+static const KExp *ends_before(KGen *kg, void *env, const KExp *row)
+{
+    const PointOf *p = env;
+    return kg_le(kg, nest_offset(kg, p->d, kg_add(kg, row, kg_int(kg, 1))), p->point);
+}
+
+const KExp *nest_row_of(KGen *kg, const NestDim *d, const KExp *point)
+{
+    PointOf p = {d, point};
+    return nest_bisect(kg, kg_int(kg, 0), kg_atom(kg, d->rows), ends_before, &p);
 }
 
 bool nest_wants_row(KGen *kg, const NestDim *d)

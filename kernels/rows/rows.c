@@ -36,25 +36,26 @@ void rows_declare(RowsKernel *w)
         w->found[j] = kb_var(kg->kb, "found", w->ac.types[j], kg_of(kg, w->ac.acc[j]));
 }
 
+typedef struct {
+    RowsKernel *w;
+    const KExp *item;
+} Before;
+
+/* A row's end is an item behind those of the row, and of the rows before it. */
+static const KExp *ends_before(KGen *kg, void *env, const KExp *row)
+{
+    const Before *x = env;
+    const KExp *end = nest_offset(kg, x->w->r->d, kg_add(kg, row, kg_int(kg, 1)));
+    return kg_lt(kg, kg_add(kg, end, row), x->item);
+}
+
 const KExp *rows_before(RowsKernel *w, const KExp *item)
 {
     KGen *kg = w->kg;
-    KBuild *b = kg->kb;
+    Before x = {w, item};
     const KExp *rows = kg_atom(kg, w->r->d->rows), *points = kg_atom(kg, w->r->d->width);
-    KVar *low = kb_var(b, "low", T_I64, kg_max(kg, kg_int(kg, 0), kg_sub(kg, item, points)));
-    KVar *high = kb_var(b, "high", T_I64, kg_min(kg, item, rows));
-    kb_while(b, kg_lt(kg, kg_of(kg, low), kg_of(kg, high)));
-    const KExp *sum = kg_add(kg, kg_of(kg, low), kg_of(kg, high));
-    const KExp *mid = kb_let(b, "mid", kg_quot(kg, sum, kg_int(kg, 2)));
-    const KExp *next = kb_let(b, "next", kg_add(kg, mid, kg_int(kg, 1)));
-    const KExp *end_item = kg_add(kg, nest_offset(kg, w->r->d, next), mid);
-    kb_if(b, kg_lt(kg, end_item, item));
-    kb_set(b, low, next);
-    kb_else(b);
-    kb_set(b, high, mid);
-    kb_end(b);
-    kb_end(b);
-    return kb_let(b, "rows_before", kg_of(kg, low));
+    const KExp *least = kg_max(kg, kg_int(kg, 0), kg_sub(kg, item, points));
+    return nest_bisect(kg, least, kg_min(kg, item, rows), ends_before, &x);
 }
 
 void rows_store(RowsKernel *w, const KExp *row, const KExp *const *x)

@@ -110,22 +110,21 @@ static void fill_ends(Tile *x)
     kb_end(b);
 }
 
-/* How many rows, from `from` to `to`, end before that item of the tile. */
+typedef struct {
+    Tile *tile;
+    const KExp *item;
+} Before;
+
+static const KExp *ends_before(KGen *kg, void *env, const KExp *row)
+{
+    const Before *x = env;
+    return kg_lt(kg, op(kg, OP_ADD, end_of(x->tile, row), row), x->item);
+}
+
+/* How many of the tile's rows, at least `from` and at most `to`, end before its item `item`. */
 static const KExp *rows_ended(Tile *x, const KExp *from, const KExp *to, const KExp *item)
 {
-    KGen *kg = x->kg;
-    KBuild *b = kg->kb;
-    KVar *low = kb_var(b, "low", T_I32, from), *high = kb_var(b, "high", T_I32, to);
-    kb_while(b, kg_lt(kg, kg_of(kg, low), kg_of(kg, high)));
-    const KExp *sum = op(kg, OP_ADD, kg_of(kg, low), kg_of(kg, high));
-    const KExp *mid = kb_let(b, "mid", op(kg, OP_SHR, sum, i32(kg, 1)));
-    kb_if(b, kg_lt(kg, op(kg, OP_ADD, end_of(x, mid), mid), item));
-    kb_set(b, low, op(kg, OP_ADD, mid, i32(kg, 1)));
-    kb_else(b);
-    kb_set(b, high, mid);
-    kb_end(b);
-    kb_end(b);
-    return kb_let(b, "ended", kg_of(kg, low));
+    return nest_bisect(x->kg, from, to, ends_before, &(Before){x, item});
 }
 
 static const KExp *place(KGen *kg, const KExp *point)
@@ -167,7 +166,7 @@ static const KExp *straight_open(Tile *x)
     return p;
 }
 
-/* Opens the loop over the share's items, and the branch of those that are points; walk_rows_end
+/* Opens the loop over the share's items, and the branch of those that are points; walk_row_end
  * that of a row's end. */
 static Spot walk_open(Tile *x)
 {
@@ -287,12 +286,10 @@ typedef struct {
 static Accs before_share(Tile *x, const Carried *c, KVar **ended)
 {
     KGen *kg = x->kg;
-    KBuild *b = kg->kb;
     Accs in_tile = rows_before_in_group(x->w, ended);
     Accs before = accs_copy(kg, &c->tail, "before");
     rows_add_tail(x->w, &before, accs_now(kg, &in_tile),
                   kx_ne(kg->cx->perm, kg_of(kg, *ended), i32(kg, 0)));
-    (void)b;
     return before;
 }
 
