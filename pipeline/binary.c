@@ -270,6 +270,49 @@ int binary_build(Arena *a, const char *name, const BinaryKernels *k)
     return code;
 }
 
+/* --- Many programs, one after another ----------------------------------------------------------
+ */
+
+/* With host_flags, in a call of its own. */
+static bool make(const char *folder, const char *const *args)
+{
+    return cc_run_all(&(CcCall){host_flags, args}, 1, folder, true) == 0;
+}
+
+/* Has the runtime's text, which is in `text`, read once and for all, for programs whose code all
+ * has one level (parts_of): a header, which their text then leaves out. */
+static void share_text(Arena *a, const char *folder, const char *text)
+{
+    const char *gch = arena_printf(a, "%s/runtime.h.gch", folder),
+               *args[] = {"-DRT_API=",      "-DRT_SEPARATE",   "-x", "c-header", "-o",
+                          own_file(a, gch), own_file(a, text), NULL};
+    if (cc_level_chosen() && !strpbrk(folder, " \t\n") && make(folder, args))
+        setenv("CFLAGS", arena_printf(a, "%s -include %s/runtime.h", getenv("CFLAGS"), folder), 1);
+}
+
+void binary_share_runtime(Arena *a, const char *folder)
+{
+    size_t n;
+    const char *text = arena_printf(a, "%s/runtime.h", folder),
+               *object = own_file(a, arena_printf(a, "%s/runtime.o", folder)),
+               *args[] = {"-DRT_API=", "-x", "c", "-c", "-o", object, own_file(a, text), NULL};
+    Out o = {0};
+    for (RuntimePart part = RUNTIME_CORE; part <= RUNTIME_PROGRAM; part++) {
+        const char *part_text = embed_runtime(part, &n);
+        out_putn(&o, part_text, n);
+    }
+    child_hold();
+    if (out_write_file(&o, text) && make(folder, args)) {
+        setenv("MINIFUT_RUNTIME", object, 1);
+        share_text(a, folder, text);
+    }
+    child_release();
+    out_free(&o);
+}
+
+/* --- Programs without a name -------------------------------------------------------------------
+ */
+
 /* Builds `folder/program` of the text. */
 static int build_in(Arena *a, const char *folder, const Out *text, const BinaryKernels *k)
 {

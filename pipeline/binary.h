@@ -22,6 +22,10 @@ int binary_build(Arena *a, const char *name, const BinaryKernels *k);
 /* Builds a program of the C text without a name: an open file, which goes when it is closed. -1
  * after a message. However this ends, it leaves no file. */
 int binary_build_unnamed(Arena *a, const Out *text, const BinaryKernels *k);
+/* Compiles the runtime into the folder, so that the programs that this process and its children
+ * build need not do it each for itself: sets $MINIFUT_RUNTIME, and adds to $CFLAGS, which must be
+ * final but for options of the linker. If it cannot, they do. */
+void binary_share_runtime(Arena *a, const char *folder);
 /* Becomes the program in the open file; args[0] is what it calls itself. Returns only if that
  * fails: the exit code, after a message. */
 int binary_become(int file, const char *const *args);

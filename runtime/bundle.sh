@@ -57,8 +57,20 @@ plain() {
     done
 }
 
+# A part, left out where it was read before: where many programs are built one after another, the compiler reads it once, as
+# a header of theirs (pipeline/binary.c).
+once() { # name, command
+    echo "#ifndef RT_READ_$1"
+    echo "#define RT_READ_$1"
+    "$2"
+    echo '#endif'
+}
+
 # Programs that share a runtime compiled once (libminifut_rt) are compiled with -DRT_API= -DRT_SEPARATE, it with -DRT_API=.
-core() {
+core() { once CORE core_text; }
+program() { once PROGRAM program_text; }
+
+core_text() {
     echo '#ifndef _GNU_SOURCE'
     echo '#define _GNU_SOURCE'
     echo '#endif'
@@ -76,7 +88,7 @@ core() {
     echo '#endif'
 }
 
-program() {
+program_text() {
     echo '#ifndef RT_PART_KERNELS'
     plain runtime/shells/serve.h
     echo '#ifndef RT_SEPARATE'

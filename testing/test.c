@@ -2,12 +2,11 @@
 #include "testing/test.h"
 
 #include "command/args.h"
-#include "command/cc.h"
 #include "command/child.h"
 #include "command/signals.h"
 #include "command/source.h"
 #include "command/tempdir.h"
-#include "emit/emit.h"
+#include "pipeline/binary.h"
 #include "pipeline/passes.h"
 #include "testing/testing.h"
 
@@ -352,29 +351,13 @@ static void add_flags(Arena *a, const char *flags)
     setenv("CFLAGS", arena_printf(a, "%s %s", getenv("CFLAGS"), flags), 1);
 }
 
-/* Compiles the runtime, so that programs need not do it each for itself (without success they do),
- * and sets the flags for them. */
-static void share_runtime(Pool *p)
+/* Sets the flags of programs. */
+static void set_flags(Pool *p)
 {
     setenv("CFLAGS", "-O0", 0);
     if (p->o->forks)
         add_flags(p->a, "-fPIC");
-    size_t n;
-    const char *c_file = arena_printf(p->a, "%s/runtime.c", p->tmp.path);
-    Out o = {0};
-    for (RuntimePart part = RUNTIME_CORE; part <= RUNTIME_PROGRAM; part++) {
-        const char *text = embed_runtime(part, &n);
-        out_putn(&o, text, n);
-    }
-    char *in = cc_file(c_file), *to = cc_file(arena_printf(p->a, "%s/runtime.o", p->tmp.path));
-    const char *const args[] = {"-DRT_API=", "-c", "-o", to, in, NULL};
-    child_hold();
-    if (out_write_file(&o, c_file) && cc_run(args, true) == 0)
-        setenv("MINIFUT_RUNTIME", to, 1);
-    child_release();
-    free(in);
-    free(to);
-    out_free(&o);
+    binary_share_runtime(p->a, p->tmp.path);
     if (p->o->forks)
         add_flags(p->a, "-shared -Wl,-z,defs");
 }
@@ -432,7 +415,7 @@ int test_main(int argc, char **argv)
         return EXIT_USER;
     if (c.o.compile) {
         choose_driver(&c.o);
-        share_runtime(&p);
+        set_flags(&p);
     }
     run_all(&p, &c.files);
     if (c.o.keep) {
