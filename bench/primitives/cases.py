@@ -197,6 +197,20 @@ def ragged_sums(points, kind):
     return sums_between(offs, whole(int(offs[-1])))
 
 
+def ragged_turned(points, kind):
+    offs = offsets(points, kind)
+    row = np.repeat(np.arange(len(offs) - 1), np.diff(offs))
+    back = offs[row + 1] - 1 - np.arange(offs[-1])
+    return sums_between(offs, whole(int(offs[-1])) * (1 + row % 8) * (1 + back % 2))
+
+
+def ragged_peaks(points, kind):
+    offs = offsets(points, kind)
+    sums = np.concatenate((np.cumsum(whole(int(offs[-1])), dtype=np.float64), [-np.inf]))
+    largest = np.maximum.reduceat(sums, np.minimum(offs[:-1], offs[-1])) - np.concatenate(([0], sums))[offs[:-1]]
+    return [np.where(offs[:-1] < offs[1:], np.maximum(largest, 0), 0).astype(np.float32)]
+
+
 def softened(n):
     return [np.log(1 + np.exp(real(0, n)))]
 
@@ -334,6 +348,8 @@ CASES = [
     *of_rows("row sums", "sums", row_sums, 35),
     *of_ragged("sparse product", "product", "input", ragged_product, 2, 1 << 24, [175] * 5 + [240, 350]),
     *of_ragged("ragged sums", "sums", "row_input", ragged_sums, 1, 1 << 24, [42] * 5 + [130, 84]),
+    *of_ragged("ragged maps, turned", "turned", "row_input", ragged_turned, 3, 1 << 24, [117] * 5 + [245, 159]),
+    *of_ragged("ragged scans, largest", "peaks", "row_input", ragged_peaks, 3, 1 << 24, [127] * 5 + [225, 169]),
     *of_rows("row scans", "scans", row_prefixes, 60),
     *of_rows("softmax", "softmax", soft_maxima, shapes=ROWS[1:4]),
     *of_rows("column sums", "column_sums", column_sums, shapes=ROWS[::2]),

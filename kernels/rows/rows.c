@@ -2,6 +2,54 @@
  * segrows.c). */
 #include "kernels/rows/rows.h"
 
+enum {
+    MOST_EACH = 8,    /* items of a work-item */
+    STAGE_BYTES = 64, /* of local memory for its points */
+    MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
+    WAVES = 4         /* of groups, that the last ones do not run almost alone */
+};
+
+int rows_value_bytes(const Exp *e)
+{
+    int bytes = 0;
+    for (int j = 0; j < e->seg.nes.n; j++)
+        bytes += prim_type_bytes[e->seg.op->params.at[j]->type.elem];
+    return bytes;
+}
+
+static int each_of(const Exp *e)
+{
+    int each = MOST_EACH;
+    while (each > 2 && each * rows_value_bytes(e) > STAGE_BYTES)
+        each /= 2;
+    return each;
+}
+
+/* A team's shares are as large as its local memory is for, and groups have several tiles; who works
+ * alone has as much as gives work to all. */
+Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
+{
+    Ctx *cx = pb->cx;
+    const Exp *e = s->exp;
+    Rows r = {.pb = pb, .s = s, .e = e, .d = &e->seg.nest.at[0], .outs = outs, .scan = scan};
+    r.each = each_of(e);
+    r.group_size = sx_op(cx, SX_MIN, sx_team_size(cx), sx_const(cx, MOST_GROUP));
+    r.items = pb_let(pb, "items", sx_add(cx, sx_atom(cx, r.d->rows), sx_atom(cx, r.d->width)));
+    const KExp *several = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
+    const KExp *fill = sx_size(cx, SIZE_NUM_GROUPS);
+    const KExp *all = sx_mul(cx, fill, sx_size(cx, SIZE_GROUP_SIZE));
+    const KExp *worth = sx_size(cx, SIZE_ITEM_ELEMS);
+    const KExp *alone = sx_op(cx, SX_MAX, worth, sx_op(cx, SX_CEILDIV, r.items, all));
+    r.share = pb_let(pb, "share", sx_select(cx, several, sx_const(cx, r.each), alone));
+    const KExp *tile = sx_mul(cx, r.share, r.group_size);
+    r.tiles = pb_let(pb, "tiles", sx_op(cx, SX_CEILDIV, r.items, tile));
+    const KExp *some = sx_op(cx, SX_MIN, r.tiles, sx_mul(cx, fill, sx_const(cx, WAVES)));
+    r.groups = pb_let(pb, "groups", sx_select(cx, several, some, r.tiles));
+    const KExp *starts = sx_add(cx, r.tiles, sx_const(cx, 1));
+    r.starts = pb_alloc(pb, "starts", sx_mul(cx, starts, sx_const(cx, 8)));
+    return r;
+}
+
 static const KExp *flag_of(KGen *kg, const KExp *b)
 {
     return kx_conv(kg->cx->perm, T_I32, b);
@@ -56,6 +104,21 @@ const KExp *rows_before(RowsKernel *w, const KExp *item)
     const KExp *rows = kg_atom(kg, w->r->d->rows), *points = kg_atom(kg, w->r->d->width);
     const KExp *least = kg_max(kg, kg_int(kg, 0), kg_sub(kg, item, points));
     return nest_bisect(kg, least, kg_min(kg, item, rows), ends_before, &x);
+}
+
+void rows_launch_starts(const Rows *r)
+{
+    Ctx *cx = r->pb->cx;
+    KGen *kg = kg_new(r->pb, "row_tiles", r->e);
+    RowsKernel w = {.r = r, .kg = kg};
+    kg->guard = true;
+    KBuf *starts = kg_param_mem(kg, r->starts, T_I64);
+    const KExp *n = sx_add(cx, r->tiles, sx_const(cx, 1));
+    const KExp *tile = nest_open(kg, n), *size = kg_host(kg, sx_mul(cx, r->share, r->group_size));
+    const KExp *item = kg_min(kg, kg_mul(kg, tile, size), kg_host(kg, r->items));
+    kb_store(kg->kb, starts, tile, rows_before(&w, kb_let(kg->kb, "item", item)));
+    nest_close(kg);
+    nest_finish(kg, n);
 }
 
 void rows_store(RowsKernel *w, const KExp *row, const KExp *const *x)
@@ -169,4 +232,9 @@ void rows_add_tail(RowsKernel *w, const Accs *acc, const KExp *const *x, const K
     kb_else(b);
     accs_apply(kg, acc, accs_now(kg, acc), (const KExp **)(uintptr_t)x);
     kb_end(b);
+}
+
+bool rows_need_memory(const KGen *kg)
+{
+    return kg->uses_scratch || kg->uses_heap;
 }

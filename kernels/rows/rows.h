@@ -1,4 +1,4 @@
-/* Reductions and scans along the rows of a ragged nest: what their kernels share (see segrows.c).
+/* Constructs along the rows of a ragged nest: what their kernels share (see segrows.c, maprows.c).
  */
 #ifndef KERNELS_ROWS_ROWS_H
 #define KERNELS_ROWS_ROWS_H
@@ -36,6 +36,17 @@ typedef struct {
 
 typedef enum { WALK_TAILS, WALK_REDUCE, WALK_SCAN } WalkWhat;
 
+/* How the items are shared out, and room for `starts`. A team's shares are as large as its local
+ * memory is for, and groups have several tiles; who works alone has as much as gives work to all.
+ */
+Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan);
+/* Finds where tiles begin, which teams want to know. */
+void rows_launch_starts(const Rows *r);
+/* Of what is accumulated. */
+int rows_value_bytes(const Exp *e);
+/* Does the kernel want more than local memory and registers? */
+bool rows_need_memory(const KGen *kg);
+
 /* A kernel of it, with local memory for the exchange of tails. */
 RowsKernel rows_kernel(const Rows *r, const char *kind);
 /* acc := neutral, no row has ended. */
@@ -72,5 +83,8 @@ typedef struct {
 RowTiles row_tiles(RowsKernel *w);
 /* The group's tiles, one after the other. */
 void row_tiles_walk(RowTiles *t, WalkWhat what);
+/* ... of a map: each point and its row is bound, then `point` writes the code. */
+typedef void RowsPoint(RowsKernel *w);
+void row_tiles_map(RowTiles *t, RowsPoint *point);
 
 #endif

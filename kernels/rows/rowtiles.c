@@ -219,18 +219,27 @@ static void note_rows(Tile *x)
     meet(kg);
 }
 
+/* The loop over the tile's points, dealt out; each is bound. */
+static const KExp *points_open(Tile *x, bool brief, WorkMark *m)
+{
+    KGen *kg = x->kg;
+    const KExp *p = kb_for(kg->kb, "p", lid(kg), x->points, team(kg));
+    if (brief)
+        kg_loop_unroll(kg, STAGE_UNROLL);
+    *m = kg_work_begin(kg);
+    const KExp *row = x->row0;
+    if (x->t->row_of)
+        row = kg_add(kg, row, to_i64(kg, kb_load(kg->kb, "row", x->t->row_of, to_i64(kg, p))));
+    nest_bind_point(kg, x->w->r->d, kg_add(kg, x->point0, to_i64(kg, p)), row);
+    return p;
+}
+
 static void fill_stage(Tile *x, bool maps)
 {
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
-    const KExp *p = kb_for(b, "p", lid(kg), x->points, team(kg));
-    if (seg_is_brief(x->w->r->e))
-        kg_loop_unroll(kg, STAGE_UNROLL);
-    WorkMark m = kg_work_begin(kg);
-    const KExp *row = x->row0;
-    if (x->t->row_of)
-        row = kg_add(kg, row, to_i64(kg, kb_load(b, "row", x->t->row_of, to_i64(kg, p))));
-    nest_bind_point(kg, x->w->r->d, kg_add(kg, x->point0, to_i64(kg, p)), row);
+    WorkMark m;
+    const KExp *p = points_open(x, seg_is_brief(x->w->r->e), &m);
     const KExp **v = rows_point(x->w, maps);
     const KExp *at = kb_let(b, "at", place(kg, p));
     for (int j = 0; j < x->w->ac.n; j++)
@@ -359,17 +368,23 @@ static Carried begin_carry(RowTiles *t, WalkWhat what)
     return c;
 }
 
+static Tile tile_open(RowTiles *t, const KExp *tile)
+{
+    Tile x = {.t = t, .w = t->w, .kg = t->w->kg};
+    find_tile(&x, tile);
+    fill_ends(&x);
+    meet(x.kg);
+    find_share(&x);
+    if (t->row_of)
+        note_rows(&x);
+    return x;
+}
+
 static void one_tile(RowTiles *t, WalkWhat what, const Carried *c, const KExp *tile)
 {
     RowsKernel *w = t->w;
     KGen *kg = w->kg;
-    Tile x = {.t = t, .w = w, .kg = kg};
-    find_tile(&x, tile);
-    fill_ends(&x);
-    meet(kg);
-    find_share(&x);
-    if (t->row_of)
-        note_rows(&x);
+    Tile x = tile_open(t, tile);
     fill_stage(&x, what != WALK_TAILS);
     rows_declare(w);
     walk(&x, what == WALK_REDUCE ? WALK_REDUCE : WALK_TAILS);
@@ -399,7 +414,8 @@ static void leave_group(RowTiles *t, WalkWhat what, const Carried *c)
     kb_end(b);
 }
 
-void row_tiles_walk(RowTiles *t, WalkWhat what)
+/* The loop over the group's tiles. */
+static const KExp *tiles_open(RowTiles *t)
 {
     KGen *kg = t->w->kg;
     KBuild *b = kg->kb;
@@ -411,8 +427,26 @@ void row_tiles_walk(RowTiles *t, WalkWhat what)
     each = kb_let(b, "each", each);
     const KExp *from = kb_let(b, "from", kg_mul(kg, kg_id(kg, KID_GROUP), each));
     const KExp *to = kb_let(b, "to", kg_min(kg, kg_add(kg, from, each), tiles));
+    return kb_for(b, "tile", from, to, one);
+}
+
+void row_tiles_walk(RowTiles *t, WalkWhat what)
+{
     Carried c = begin_carry(t, what);
-    one_tile(t, what, &c, kb_for(b, "tile", from, to, one));
-    kb_end(b);
+    one_tile(t, what, &c, tiles_open(t));
+    kb_end(t->w->kg->kb);
     leave_group(t, what, &c);
+}
+
+void row_tiles_map(RowTiles *t, RowsPoint *point)
+{
+    KGen *kg = t->w->kg;
+    Tile x = tile_open(t, tiles_open(t));
+    WorkMark m;
+    points_open(&x, seg_is_short(t->w->r->e->seg.body, false), &m);
+    point(t->w);
+    kg_work_end(kg, m);
+    kb_end(kg->kb);
+    meet(kg); /* the buffers are used again */
+    kb_end(kg->kb);
 }

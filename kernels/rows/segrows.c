@@ -19,52 +19,9 @@
 #include "kernels/rows/rows.h"
 
 enum {
-    MOST_EACH = 8,    /* items of a work-item */
     CARRY_UNROLL = 4, /* loads of so many groups are on their way */
-    STAGE_BYTES = 64, /* of local memory for its points */
-    MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
-    WAVES = 4,        /* of groups, that the last ones do not run almost alone */
     MOST_VALUE = 32   /* bytes of what is accumulated */
 };
-
-static int value_bytes(const Exp *e)
-{
-    int bytes = 0;
-    for (int j = 0; j < e->seg.nes.n; j++)
-        bytes += prim_type_bytes[e->seg.op->params.at[j]->type.elem];
-    return bytes;
-}
-
-static int each_of(const Exp *e)
-{
-    int each = MOST_EACH;
-    while (each > 2 && each * value_bytes(e) > STAGE_BYTES)
-        each /= 2;
-    return each;
-}
-
-/* A team's shares are as large as its local memory is for, and groups have several tiles; who works
- * alone has as much as gives work to all. */
-static Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
-{
-    Ctx *cx = pb->cx;
-    const Exp *e = s->exp;
-    Rows r = {.pb = pb, .s = s, .e = e, .d = &e->seg.nest.at[0], .outs = outs, .scan = scan};
-    r.each = each_of(e);
-    r.group_size = sx_op(cx, SX_MIN, sx_team_size(cx), sx_const(cx, MOST_GROUP));
-    r.items = pb_let(pb, "items", sx_add(cx, sx_atom(cx, r.d->rows), sx_atom(cx, r.d->width)));
-    const KExp *several = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
-    const KExp *fill = sx_size(cx, SIZE_NUM_GROUPS);
-    const KExp *all = sx_mul(cx, fill, sx_size(cx, SIZE_GROUP_SIZE));
-    const KExp *worth = sx_size(cx, SIZE_ITEM_ELEMS);
-    const KExp *alone = sx_op(cx, SX_MAX, worth, sx_op(cx, SX_CEILDIV, r.items, all));
-    r.share = pb_let(pb, "share", sx_select(cx, several, sx_const(cx, r.each), alone));
-    const KExp *tile = sx_mul(cx, r.share, r.group_size);
-    r.tiles = pb_let(pb, "tiles", sx_op(cx, SX_CEILDIV, r.items, tile));
-    const KExp *some = sx_op(cx, SX_MIN, r.tiles, sx_mul(cx, fill, sx_const(cx, WAVES)));
-    r.groups = pb_let(pb, "groups", sx_select(cx, several, some, r.tiles));
-    return r;
-}
 
 /* Room for what the groups leave. */
 static void rows_alloc(Rows *r)
@@ -78,8 +35,6 @@ static void rows_alloc(Rows *r)
     }
     r->ended = pb_alloc(r->pb, "ended", sx_mul(cx, r->groups, sx_const(cx, 4)));
     r->first = pb_alloc(r->pb, "first", sx_mul(cx, r->groups, sx_const(cx, 8)));
-    const KExp *starts = sx_add(cx, r->tiles, sx_const(cx, 1));
-    r->starts = pb_alloc(r->pb, "starts", sx_mul(cx, starts, sx_const(cx, 8)));
 }
 
 static const KExp *bool_of(KGen *kg, const KExp *flag)
@@ -181,28 +136,6 @@ static void scan_alone(RowsKernel *w)
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
-/* Where tiles begin, which teams want to know. */
-static void launch_starts(const Rows *r)
-{
-    Ctx *cx = r->pb->cx;
-    KGen *kg = kg_new(r->pb, "row_tiles", r->e);
-    RowsKernel w = {.r = r, .kg = kg};
-    kg->guard = true;
-    KBuf *starts = kg_param_mem(kg, r->starts, T_I64);
-    const KExp *n = sx_add(cx, r->tiles, sx_const(cx, 1));
-    const KExp *tile = nest_open(kg, n), *size = kg_host(kg, sx_mul(cx, r->share, r->group_size));
-    const KExp *item = kg_min(kg, kg_mul(kg, tile, size), kg_host(kg, r->items));
-    kb_store(kg->kb, starts, tile, rows_before(&w, kb_let(kg->kb, "item", item)));
-    nest_close(kg);
-    nest_finish(kg, n);
-}
-
-/* Does the kernel do with local memory and registers? */
-static bool needs_memory(const KGen *kg)
-{
-    return kg->uses_scratch || kg->uses_heap;
-}
-
 /* The kernel that walks over all items; NULL if its work-items want memory of their own. */
 static Kernel *walking_kernel(const Rows *r, WalkWhat what, const char *kind, KGen **made)
 {
@@ -223,7 +156,7 @@ static Kernel *walking_kernel(const Rows *r, WalkWhat what, const char *kind, KG
     else
         scan_alone(&w);
     kb_end(kg->kb);
-    return needs_memory(kg) ? NULL : kg_finish(kg);
+    return rows_need_memory(kg) ? NULL : kg_finish(kg);
 }
 
 /* --- What crosses groups ---------------------------------------------------------------------- */
@@ -346,7 +279,8 @@ static void each_row(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
 /* Values that groups can exchange. */
 static bool is_exchanged(const Exp *e)
 {
-    return types_scalar(&e->seg.op->params, 0, e->seg.op->params.n) && value_bytes(e) <= MOST_VALUE;
+    return types_scalar(&e->seg.op->params, 0, e->seg.op->params.n) &&
+           rows_value_bytes(e) <= MOST_VALUE;
 }
 
 /* Where work-items want memory of their own a thread has a row. */
@@ -364,7 +298,7 @@ static void by_shares(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan
         return;
     }
     pb_if_more(pb, sx_team_size(pb->cx), 1);
-    launch_starts(&r);
+    rows_launch_starts(&r);
     pb_end(pb);
     kg_launch(kg, k, r.groups);
     pb_if_more(pb, r.groups, scan ? 0 : 1);
