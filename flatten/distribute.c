@@ -18,6 +18,7 @@ typedef struct {
     VarSet *group_vars; /* what they bind */
     VarSet *variant;    /* all that varies inside the nest */
     const Var *width;   /* of the ragged SOAC looked at: it is wanted as an array */
+    VarSet *done;       /* what statements bind that a filter was made of */
     Bld *out;
 } Fission;
 
@@ -245,6 +246,23 @@ static bool ragged_stm(Fission *f, const Stm *s)
     return true;
 }
 
+/* A filter: all of its statements at once. */
+static bool filter_stm(Fission *f, const Stm *s)
+{
+    Kept k;
+    if (!f->fl->ragged || !filter_begins(f->fl, f->variant, f->body, f->at, &k) ||
+        !prepare(f, k.scatter) || !prepare(f, s))
+        return false;
+    rule_g13(f->fl, &f->S, &k, f->out);
+    Vars counts = varset_list(f->fl->cx->perm, k.counts);
+    const Vars *made[] = {&s->pat, &counts, &k.scatter->pat};
+    for (int i = 0; i < 3; i++) {
+        add_pat(f->variant, made[i]);
+        add_pat(f->done, made[i]);
+    }
+    return true;
+}
+
 static bool parallel_stm(Fission *f, const Stm *s)
 {
     if (f->fl->level == 0 && s->exp->kind != E_MAP)
@@ -321,8 +339,9 @@ static bool slice_stm(Fission *f, const Stm *s)
 
 static void distribute_stm(Fission *f, const Stm *s)
 {
-    if (float_assert(f, s) || float_out(f, s) || slice_stm(f, s) || view_stm(f, s) ||
-        parallel_stm(f, s) || ragged_stm(f, s) || array_stm(f, s))
+    if (binds_any(s, f->done) || float_assert(f, s) || float_out(f, s) || slice_stm(f, s) ||
+        view_stm(f, s) || filter_stm(f, s) || parallel_stm(f, s) || ragged_stm(f, s) ||
+        array_stm(f, s))
         return;
     add_to_group(f, s);
 }
@@ -387,6 +406,7 @@ Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, B
     Fission f = {.fl = fl, .S = nest_copy(fl, S), .body = b, .out = out};
     f.group_vars = varmap_new(fl->cx->perm);
     f.variant = varmap_new(fl->cx->perm);
+    f.done = varmap_new(fl->cx->perm);
     nest_vars(S, f.variant);
     for (int i = 0; i < b->stms.n; i++) {
         f.at = i;

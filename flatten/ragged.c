@@ -228,8 +228,7 @@ void keep_rows(Flat *fl, MapNest *S, Bld *out)
     d->rows_of = expand_atom(fl, &P, atom_var(d->row), "row", d->row->loc, out);
 }
 
-/* What S binds, for row number `row`. */
-static void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
+void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
 {
     define_indices(fl, S, row, loc, bl);
     const MapDim *outermost = &S->dims.at[0];
@@ -249,8 +248,7 @@ static void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
     }
 }
 
-/* The row of S's own indices. */
-static Atom own_row(const MapNest *S, Loc loc, Bld *bl)
+Atom own_row(const MapNest *S, Loc loc, Bld *bl)
 {
     Atom row = atom_var(S->dims.at[0].idx);
     for (int d = 1; d < S->dims.n; d++) {

@@ -396,6 +396,11 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out);
 bool offsets_are_there(const Flat *fl, const MapNest *S, Atom width, Atom *offs, Atom *from);
 /* Are the widths of these rows there? */
 Ragged *known_ragged(MapNest *S, const Var *width);
+/* What S binds, for row number `row` of all its elements, those of the innermost dimension one
+ * behind the other (S with keep_rows). */
+void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl);
+/* The row of S's own indices. */
+Atom own_row(const MapNest *S, Loc loc, Bld *bl);
 /* Points that are rows of another nest, below S, know their own row by an array (MapDim.rows_of),
  * which is made if it is not there. */
 void keep_rows(Flat *fl, MapNest *S, Bld *out);
@@ -405,6 +410,21 @@ void keep_rows(Flat *fl, MapNest *S, Bld *out);
 bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+
+/* --- rows/filters.c ------------------------------------------------------------------------- */
+
+/* A filter, as the frontend makes one of scans and scatters: statements of a body. */
+typedef struct {
+    const Stm *scan, *scatter;
+    int flags;         /* the number of the scan's result that says which elements are kept */
+    int from, to;      /* the scan's and the scatter's place in the body */
+    VarSet *counts;    /* how many are kept */
+    VarSet *elsewhere; /* results that others use as well */
+} Kept;
+/* Is statement `at` of b the first one of a filter of a width that does not vary? */
+bool filter_begins(Flat *fl, VarSet *variant, const Body *b, int at, Kept *k);
+/* Rule G13: its results are known in S afterwards. */
+void rule_g13(Flat *fl, MapNest *S, const Kept *k, Bld *out);
 
 /* --- histogram.c ---------------------------------------------------------------------------- */
 

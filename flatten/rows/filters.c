@@ -1,0 +1,408 @@
+/* Rule G13: filters under S, of a width that does not vary.
+ *
+ * The frontend makes a filter of a scan that counts the elements that are kept, and a scatter that
+ * writes these to the places so found. Under S the counts go on from row to row: so those that are
+ * kept lie in one array, one behind the other, and each row begins where as many were kept before.
+ *
+ *     S |- filter p xs, of w      =>  let (count, flag) = segscan^1 <x in all xs> (+) 0 (p x)
+ *                                     let (data, offs)  = segscatter^1 <flag, count, x in ..>
+ *                                           into scratch, replicate (rows+1) 0
+ *                                           at count - 1, where flag;  row + 1, at the row's end
+ *
+ * One launch does both where devices can (host_scan.c). Each row's part is a view of data, whose
+ * length is a width with offsets that are there: rule G10 goes on with it. Filters of a width that
+ * varies, and partitions, are a scan and a scatter like others (G10). */
+#include "flatten/rules.h"
+
+/* --- What a filter looks like --------------------------------------------------------------- */
+
+static const Exp *op_of(const Flat *fl, Atom a, PrimOp op)
+{
+    const Exp *e = def_of(fl, a);
+    return e && e->kind == E_PRIM && e->prim.op == op && e->prim.type == T_I64 ? e : NULL;
+}
+
+/* The bool that a is 1 or 0 for; its var is NULL where there is none. */
+static Atom flag_of(const Flat *fl, Atom a)
+{
+    const Exp *e = def_of(fl, a);
+    return e && e->kind == E_CONV && e->conv.from == T_BOOL ? e->conv.arg : (Atom){0};
+}
+
+static int number_of(const Vars *vs, Atom a)
+{
+    int k = vs->n - 1;
+    while (k >= 0 && vs->at[k] != a.var)
+        k--;
+    return k;
+}
+
+/* The number of the result that is the flags, where a scan counts and maps them out; 0: none. */
+static int counted(const Flat *fl, const Exp *e)
+{
+    const Exp *sum = e->kind == E_SCANOMAP && e->soac.nes.n == 1 ? lambda_op(e->soac.op) : NULL;
+    if (!sum || sum->prim.op != OP_ADD || sum->prim.type != T_I64 ||
+        !atom_is_int(e->soac.nes.at[0], 0))
+        return 0;
+    const Atoms *res = &e->soac.fn->body->res;
+    Atom flag = flag_of(fl, res->at[0]);
+    int j = res->n - 1;
+    while (j > 0 && (!flag.var || res->at[j].var != flag.var))
+        j--;
+    return j;
+}
+
+/* The number of the scan's result that the scatter's parameter is an element of; -1: none. */
+static int result_of(const Stm *scan, const Exp *scatter, Atom a)
+{
+    int k = a.var ? number_of(&scatter->soac.fn->params, a) : -1;
+    return k < 0 ? -1 : number_of(&scan->pat, scatter->soac.arrs.at[k]);
+}
+
+/* Is a, in the scatter's function, flag * count - 1? */
+static bool is_place(const Flat *fl, const Stm *scan, const Exp *scatter, Atom a, int flags)
+{
+    const Exp *less = op_of(fl, a, OP_SUB);
+    const Exp *product = less ? op_of(fl, less->prim.args.at[0], OP_MUL) : NULL;
+    if (!product || !atom_is_int(less->prim.args.at[1], 1))
+        return false;
+    for (int k = 0; k < 2; k++) {
+        Atom flag = flag_of(fl, product->prim.args.at[k]);
+        if (flag.var && result_of(scan, scatter, flag) == flags &&
+            result_of(scan, scatter, product->prim.args.at[1 - k]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool any_consumed(const Flat *fl, const Atoms *as)
+{
+    for (int k = 0; k < as->n; k++)
+        if (is_consumed(fl, as->at[k]))
+            return true;
+    return false;
+}
+
+static bool pat_is_consumed(const Flat *fl, const Vars *pat)
+{
+    for (int k = 0; k < pat->n; k++)
+        if (is_consumed(fl, atom_var(pat->at[k])))
+            return true;
+    return false;
+}
+
+/* Does the scatter write what is kept, in front, into new arrays of that width? */
+static bool writes_kept(Flat *fl, const Stm *scan, const Stm *s, int flags)
+{
+    const Exp *e = s->exp;
+    Atom width = scan->exp->soac.width;
+    if (e->kind != E_SCATTER || !atom_eq(e->soac.width, width) || pat_is_consumed(fl, &s->pat) ||
+        any_consumed(fl, &e->soac.arrs))
+        return false;
+    for (int k = 0; k < e->soac.dests.n; k++) {
+        const Exp *made = def_of(fl, e->soac.dests.at[k].arr);
+        if (e->soac.dests.at[k].rank != 1 || !made || made->kind != E_SCRATCH ||
+            !atom_eq(made->scratch.type.dims[0], width) ||
+            !is_place(fl, scan, e, e->soac.fn->body->res.at[k], flags))
+            return false;
+    }
+    return e->soac.dests.n > 0;
+}
+
+/* Is `a` the last index of width w? */
+static bool is_last(const Flat *fl, Atom a, Atom w)
+{
+    if (!a.var)
+        return !w.var && a.c.i == w.c.i - 1;
+    const Exp *e = op_of(fl, a, OP_SUB);
+    return e && atom_eq(e->prim.args.at[0], w) && atom_is_int(e->prim.args.at[1], 1);
+}
+
+static bool is_last_of(const Flat *fl, const Exp *e, const Var *counts, Atom w)
+{
+    return e && e->kind == E_INDEX && e->index.arr.var == counts && e->index.at.n == 1 &&
+           !e->index.at.at[0].is_slice && is_last(fl, e->index.at.at[0].start, w);
+}
+
+/* Is e the last of the counts, 0 if there is none? */
+static bool is_count(const Flat *fl, const Exp *e, const Var *counts, Atom w)
+{
+    if (e->kind != E_IF)
+        return is_last_of(fl, e, counts, w);
+    const Exp *test = op_of(fl, e->branch.test, OP_EQ);
+    const Body *none = e->branch.then_, *some = e->branch.else_;
+    return test && atom_eq(test->prim.args.at[0], w) && atom_is_int(test->prim.args.at[1], 0) &&
+           none->res.n == 1 && atom_is_int(none->res.at[0], 0) &&
+           is_last_of(fl, def_of(fl, some->res.at[0]), counts, w);
+}
+
+/* --- Its statements ------------------------------------------------------------------------- */
+
+/* What the scatter needs is there where the scan is, but for the scan and the memory. */
+static bool can_come_early(Flat *fl, const Body *b, const Kept *k)
+{
+    VarSet *used = varmap_new(fl->cx->perm);
+    free_in_stm(used, k->scatter);
+    for (int i = 0; i < k->scatter->exp->soac.dests.n; i++)
+        varmap_del(used, k->scatter->exp->soac.dests.at[i].arr.var);
+    for (int i = k->from + 1; i < k->to; i++)
+        if (binds_any(&b->stms.at[i], used))
+            return false;
+    return true;
+}
+
+static void add_used(const Vars *pat, const VarSet *used, VarSet *to)
+{
+    for (int k = 1; k < pat->n; k++)
+        if (varset_has(used, pat->at[k]))
+            varset_add(to, pat->at[k]);
+}
+
+/* Finds who uses the scan's results; false: others than filters have use the counts. */
+static bool find_users(Flat *fl, const Body *b, Kept *k)
+{
+    const Vars *pat = &k->scan->pat;
+    for (int i = k->from + 1; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        VarSet *used = varmap_new(fl->cx->perm);
+        free_in_stm(used, s);
+        if (!varset_has(used, pat->at[0])) {
+            add_used(pat, used, k->elsewhere);
+        } else if (s->pat.n == 1 && is_count(fl, s->exp, pat->at[0], k->scan->exp->soac.width)) {
+            varset_add(k->counts, s->pat.at[0]);
+        } else if (!k->scatter && writes_kept(fl, k->scan, s, k->flags)) {
+            k->scatter = s;
+            k->to = i;
+        } else {
+            return false;
+        }
+    }
+    VarSet *given = varmap_new(fl->cx->perm);
+    for (int j = 0; j < b->res.n; j++)
+        if (b->res.at[j].var)
+            varset_add(given, b->res.at[j].var);
+    add_used(pat, given, k->elsewhere);
+    return k->scatter && !varset_has(given, pat->at[0]);
+}
+
+bool filter_begins(Flat *fl, VarSet *variant, const Body *b, int at, Kept *k)
+{
+    const Stm *s = &b->stms.at[at];
+    const Exp *e = s->exp;
+    *k = (Kept){.scan = s, .from = at};
+    k->flags = e->kind == E_SCANOMAP ? counted(fl, e) : 0;
+    if (fl->level != 1 || !k->flags || stm_par(fl, variant, s) == 0 ||
+        any_consumed(fl, &e->soac.arrs) || pat_is_consumed(fl, &s->pat))
+        return false;
+    k->counts = varmap_new(fl->cx->perm);
+    k->elsewhere = varmap_new(fl->cx->perm);
+    return find_users(fl, b, k) && !types_variant(variant, &k->scatter->pat) &&
+           can_come_early(fl, b, k);
+}
+
+/* --- All points ----------------------------------------------------------------------------- */
+
+static const MapNest host_nest;
+
+typedef struct {
+    Flat *fl;
+    MapNest *S;
+    const Kept *k;
+    Atom rows, width, points;
+    Atom some, last; /* the width, where there are points; the number of a row's last one */
+    Atoms scanned;
+    Bld *out;
+    Loc loc;
+} Filter;
+
+static void name(Bld *bl, Var *v, Exp *e)
+{
+    Stm s = {.exp = e};
+    vec_push(bl->cx->perm, &s.pat, v);
+    bld_stm(bl, s);
+}
+
+/* Does arr lie in memory as it is indexed? */
+static bool is_plain_array(const Flat *fl, Atom arr)
+{
+    const Exp *e = def_of(fl, arr);
+    return !e || !exp_is(e, F_VIEW) ||
+           ((e->kind == E_RESHAPE || e->kind == E_ATOM) && is_plain_array(fl, exp_view_of(e)));
+}
+
+/* The array of all elements that arr has for elements of S, one behind the other, without a
+ * question which row one is of; not a variable: there is none. */
+static Atom flat_of(Filter *f, Atom arr)
+{
+    Chain c;
+    if (!nest_chain(f->S, arr, &c) || !chain_is_full(f->S, &c) || !is_plain_array(f->fl, c.root))
+        return (Atom){0};
+    Exp *flat = exp_new(f->fl->cx, E_RESHAPE, f->loc);
+    flat->reshape.arr = c.root;
+    vec_push(f->fl->cx->perm, &flat->reshape.dims, f->points);
+    Type t = atom_type(arr);
+    for (int d = 1; d < t.rank; d++)
+        vec_push(f->fl->cx->perm, &flat->reshape.dims, t.dims[d]);
+    return bld_exp(f->out, plural(f->fl, arr.var->base, 1), flat);
+}
+
+/* <p < points>, with what S binds for the point's row, and e's parameters. *end: the number of the
+ * row behind it for the row's last point, else -1; NULL: not asked. */
+static MapNest points_of_all(Filter *f, const Exp *e, Atom *end)
+{
+    Flat *fl = f->fl;
+    Ctx *cx = fl->cx;
+    MapNest P = nest_push(fl, &host_nest, f->points, NULL, NULL);
+    MapDim *d = &P.dims.at[0];
+    Bld bl = bld_new(cx);
+    Atom p = atom_var(d->idx);
+    Atom row = bld_exp(&bl, "row", exp_binop(cx, f->loc, OP_QUOT, p, f->some));
+    Atom begin = bld_binop(&bl, f->loc, OP_MUL, row, f->width);
+    Atom j = bld_binop(&bl, f->loc, OP_SUB, p, begin);
+    define_row(fl, f->S, row, f->loc, &bl);
+    for (int k = 0; k < e->soac.arrs.n; k++) {
+        Atom arr = e->soac.arrs.at[k];
+        Var *x = e->soac.fn->params.at[k];
+        int r = f->scanned.n ? number_of(&f->k->scan->pat, arr) : -1;
+        Atom all = r >= 0 ? f->scanned.at[r] : flat_of(f, arr);
+        if (all.var) {
+            vec_push(cx->perm, &d->xs, x);
+            vec_push(cx->perm, &d->arrs, all);
+        } else {
+            name(&bl, x, exp_atom(cx, f->loc, element_at(fl, arr, x, j, &bl)));
+        }
+    }
+    if (end) {
+        Atom is_end = bld_exp(&bl, "is_end", exp_binop(cx, f->loc, OP_EQ, j, f->last));
+        Atom once = bld_exp(&bl, "once", exp_conv(cx, f->loc, T_I64, is_end));
+        Atom next = bld_binop(&bl, f->loc, OP_ADD, row, atom_i64(2));
+        Atom place = bld_binop(&bl, f->loc, OP_MUL, once, next);
+        *end = bld_binop(&bl, f->loc, OP_SUB, place, atom_i64(1));
+    }
+    d->pre = bl.stms;
+    return P;
+}
+
+/* --- The constructs ------------------------------------------------------------------------- */
+
+static Atom blank(Filter *f, const Var *like)
+{
+    Exp *e = exp_new(f->fl->cx, E_SCRATCH, f->loc);
+    e->scratch.type = type_array_n(f->fl->cx, type_row(like->type), &f->points, 1);
+    return bld_exp(f->out, plural(f->fl, like->base, 1), e);
+}
+
+/* The scatter's results for all points, and the rows' offsets behind them. */
+static Atoms write_kept(Filter *f, Atom offs)
+{
+    Flat *fl = f->fl;
+    Ctx *cx = fl->cx;
+    const Exp *e = f->k->scatter->exp;
+    const Body *b = e->soac.fn->body;
+    int n = e->soac.dests.n;
+    Atom end, count = {0};
+    MapNest P = points_of_all(f, e, &end);
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        if (e->soac.arrs.at[k].var == f->k->scan->pat.at[0])
+            count = atom_var(e->soac.fn->params.at[k]);
+    Seg sg = {.kind = E_SEGSCATTER, .S = &P, .stms = b->stms, .loc = f->loc};
+    for (int k = 0; k < n; k++) {
+        vec_push(cx->perm, &sg.res, b->res.at[k]);
+        vec_push(cx->perm, &sg.dests, (Dest){blank(f, f->k->scatter->pat.at[k]), 1});
+    }
+    vec_push(cx->perm, &sg.res, end);
+    vec_push(cx->perm, &sg.dests, (Dest){offs, 1});
+    for (int k = 0; k < n; k++)
+        vec_push(cx->perm, &sg.res, b->res.at[n + k]);
+    vec_push(cx->perm, &sg.res, count);
+    Vars names = {0};
+    vec_append(cx->perm, &names, &f->k->scatter->pat);
+    vec_push(cx->perm, &names, offs.var);
+    return bind_fresh(fl, &P, &names, seg_make(fl, &sg), f->out);
+}
+
+/* --- What S knows afterwards ---------------------------------------------------------------- */
+
+/* The first w from the row's offset on: the row's own are in front, as many as its count says, and
+ * all lie in data, since no row before has more. */
+static void know_kept(Filter *f, Var *v, Atom data, Atom begin, Bld *bl)
+{
+    Ctx *cx = f->fl->cx;
+    Exp *part = exp_new(cx, E_INDEX, f->loc);
+    part->index.arr = data;
+    part->index.safe = true;
+    DimIndex own = {.is_slice = true, .start = begin, .n = f->width, .stride = atom_i64(1)};
+    vec_push(cx->perm, &part->index.at, own);
+    for (int d = 1; d < v->type.rank; d++) {
+        DimIndex whole = {true, atom_i64(0), v->type.dims[d], atom_i64(1)};
+        vec_push(cx->perm, &part->index.at, whole);
+    }
+    name(bl, v, part);
+}
+
+static void know_counts(Filter *f, Atom offs, Atom begin, Bld *bl)
+{
+    Ctx *cx = f->fl->cx;
+    Atom row = own_row(f->S, f->loc, bl);
+    Atom next = bld_binop(bl, f->loc, OP_ADD, row, atom_i64(1));
+    Atom end = bld_exp(bl, "end", exp_index(cx, f->loc, offs, &next, 1, true));
+    Vars counts = varset_list(cx->perm, f->k->counts);
+    for (int i = 0; i < counts.n; i++) {
+        Ragged r = {.width = counts.at[i], .rows = f->rows, .offs = offs};
+        name(bl, counts.at[i], exp_binop(cx, f->loc, OP_SUB, end, begin));
+        vec_push(cx->perm, &f->S->ragged, r);
+    }
+}
+
+/* What the scan maps out and others use, too: row for row. */
+static void know_mapped(Filter *f)
+{
+    Ctx *cx = f->fl->cx;
+    const Vars *pat = &f->k->scan->pat;
+    for (int j = 1; j < pat->n; j++) {
+        if (!varset_has(f->k->elsewhere, pat->at[j]))
+            continue;
+        Exp *rows = exp_new(cx, E_RESHAPE, f->loc);
+        rows->reshape.arr = f->scanned.at[j];
+        rows->reshape.dims = nest_widths(f->fl, f->S);
+        for (int d = 0; d < pat->at[j]->type.rank; d++)
+            vec_push(cx->perm, &rows->reshape.dims, pat->at[j]->type.dims[d]);
+        nest_extend(f->fl, f->S, pat->at[j], bld_exp(f->out, pat->at[j]->base, rows));
+    }
+}
+
+static void know(Filter *f, const Atoms *made)
+{
+    const Vars *pat = &f->k->scatter->pat;
+    Atom offs = made->at[pat->n];
+    Bld bl = bld_new(f->fl->cx);
+    know_mapped(f);
+    Atom row = own_row(f->S, f->loc, &bl);
+    Atom begin = bld_exp(&bl, "begin", exp_index(f->fl->cx, f->loc, offs, &row, 1, true));
+    know_counts(f, offs, begin, &bl);
+    for (int k = 0; k < pat->n; k++)
+        know_kept(f, pat->at[k], made->at[k], begin, &bl);
+    vec_append(f->fl->cx->perm, &vec_last(&f->S->dims).pre, &bl.stms);
+}
+
+/* --- The rule ------------------------------------------------------------------------------- */
+
+/* Rule G13: a filter of width w under S is one of all points, of which each row has its part. */
+void rule_g13(Flat *fl, MapNest *S, const Kept *k, Bld *out)
+{
+    const Exp *e = k->scan->exp;
+    Filter f = {.fl = fl, .S = S, .k = k, .width = e->soac.width, .out = out, .loc = e->loc};
+    log_rule(fl, "G13", S, e, "a filter of all points, rows one behind the other");
+    keep_rows(fl, S, out);
+    f.rows = par_of_nest(fl, S, out);
+    f.points = bld_binop(out, e->loc, OP_MUL, f.rows, f.width);
+    f.some = bld_binop(out, e->loc, OP_MAX, f.width, atom_i64(1));
+    f.last = bld_binop(out, e->loc, OP_SUB, f.width, atom_i64(1));
+    Atom ends = bld_binop(out, e->loc, OP_ADD, f.rows, atom_i64(1));
+    Atom offs = bld_exp(out, "offs", exp_replicate(fl->cx, e->loc, ends, atom_i64(0)));
+    MapNest P = points_of_all(&f, e, NULL);
+    f.scanned =
+        bind_fresh(fl, &P, &k->scan->pat, reduce_construct(fl, &P, e->soac.fn->body, e), out);
+    Atoms made = write_kept(&f, offs);
+    know(&f, &made);
+}
