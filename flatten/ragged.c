@@ -361,22 +361,6 @@ static const Ragged *ragged_of(Flat *fl, MapNest *S, const Exp *e, Bld *out)
 
 /* --- How much there is ------------------------------------------------------------------------ */
 
-/* The widths of the ragged SOACs of b. */
-static Atoms ragged_widths(Flat *fl, const MapNest *S, const Body *b)
-{
-    VarSet *variant = varmap_new(fl->cx->perm);
-    Atoms ws = {0};
-    nest_vars(S, variant);
-    for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        if (soac_is_ragged(fl, variant, s))
-            vec_push(fl->cx->perm, &ws, s->exp->soac.width);
-        for (int k = 0; k < s->pat.n; k++)
-            varset_add(variant, s->pat.at[k]);
-    }
-    return ws;
-}
-
 /* The statements of b that `need` depends on, if they are plain; else false. */
 static bool plain_code(Flat *fl, const Body *b, VarSet *need, Stms *code)
 {
@@ -385,6 +369,31 @@ static bool plain_code(Flat *fl, const Body *b, VarSet *need, Stms *code)
         if (exp_has_soac(code->at[i].exp) || code->at[i].exp->kind == E_LOOP)
             return false;
     return true;
+}
+
+static bool width_is_plain(Flat *fl, const Body *b, Atom width)
+{
+    VarSet *need = varmap_new(fl->cx->perm);
+    Stms code;
+    varset_add(need, width.var);
+    return plain_code(fl, b, need, &code);
+}
+
+/* The widths of the ragged SOACs of b that are known before anything of it has run. Others, such as
+ * how many a filter keeps, are mostly at most these. */
+static Atoms ragged_widths(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *variant = varmap_new(fl->cx->perm);
+    Atoms ws = {0};
+    nest_vars(S, variant);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (soac_is_ragged(fl, variant, s) && width_is_plain(fl, b, s->exp->soac.width))
+            vec_push(fl->cx->perm, &ws, s->exp->soac.width);
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return ws;
 }
 
 static bool is_plain(Flat *fl, const Body *b, const Stm *s)
@@ -421,7 +430,7 @@ bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b)
     for (int i = widths_end(b, need) - 1; i >= 0; i--)
         if (b->stms.at[i].exp->kind == E_ASSERT && !is_plain(fl, b, &b->stms.at[i]))
             return false;
-    return plain_code(fl, b, need, &code);
+    return ws.n > 0 && plain_code(fl, b, need, &code);
 }
 
 /* The code of b that gives the widths, what may fail before that, and the assertions that need no

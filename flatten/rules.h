@@ -250,6 +250,7 @@ typedef struct {
     Body *loop;                     /* e_flat is the map as a loop (map_to_loop) */
     bool shared;                    /* only a work-group can use what is inside: e_flat is e_top */
     bool ragged;                    /* what is inside varies in width: e_flat is by rule G10 */
+    bool mixed;                     /* ... beside what does not */
 } MapPlan;
 MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b);
 /* A map without regular parallelism inside, in which a loop would free some. */
@@ -261,6 +262,9 @@ void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, co
 /* A map whose body has SOACs of widths that vary with it. */
 void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
                  MapPlan *p);
+/* A map whose body has such SOACs beside regular parallelism, which decides about versions: the
+ * scans of filters, and what reads these. */
+void plan_mixed(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, MapPlan *p);
 /* e_intra, if it is worth having; else NULL, and p without it. */
 Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p);
 
