@@ -229,14 +229,20 @@ static void extend_results(Fission *f, const Stm *s, const Atoms *res)
     }
 }
 
+/* The width of rows becomes an array, where their offsets are not there. */
+static void want_width(Fission *f, Atom width)
+{
+    Atom offs, from;
+    if (!known_ragged(&f->S, width.var) && !offsets_are_there(f->fl, &f->S, width, &offs, &from))
+        f->width = width.var;
+}
+
 /* A SOAC whose width varies. The width is computed with what is manifest before. */
 static bool ragged_stm(Fission *f, const Stm *s)
 {
     if (!f->fl->ragged || !soac_is_ragged(f->fl, f->variant, s))
         return false;
-    Atom width = s->exp->soac.width, offs, from;
-    if (!known_ragged(&f->S, width.var) && !offsets_are_there(f->fl, &f->S, width, &offs, &from))
-        f->width = width.var;
+    want_width(f, s->exp->soac.width);
     bool ready = prepare(f, s);
     f->width = NULL;
     if (!ready)
@@ -250,16 +256,23 @@ static bool ragged_stm(Fission *f, const Stm *s)
 static bool filter_stm(Fission *f, const Stm *s)
 {
     Kept k;
-    if (!f->fl->ragged || !filter_begins(f->fl, f->variant, f->body, f->at, &k) ||
-        !prepare(f, k.scatter) || !prepare(f, s))
+    if (!f->fl->ragged || !filter_begins(f->fl, f->variant, f->body, f->at, &k))
         return false;
-    rule_g13(f->fl, &f->S, &k, f->out);
-    Vars counts = varset_list(f->fl->cx->perm, k.counts);
-    const Vars *made[] = {&s->pat, &counts, &k.scatter->pat};
-    for (int i = 0; i < 3; i++) {
-        add_pat(f->variant, made[i]);
-        add_pat(f->done, made[i]);
-    }
+    bool varies = atom_variant(f->variant, s->exp->soac.width);
+    if (varies)
+        want_width(f, s->exp->soac.width);
+    bool ready = prepare(f, s) && prepare(f, k.scatter);
+    f->width = NULL;
+    if (!ready)
+        return false;
+    rule_g13(f->fl, &f->S, &k, varies, f->out);
+    Vars done = varset_list(f->fl->cx->perm, k.counts);
+    vec_append(f->fl->cx->perm, &done, &s->pat);
+    vec_append(f->fl->cx->perm, &done, &k.scatter->pat);
+    for (int i = 0; i < k.scatter->exp->soac.dests.n; i++)
+        vec_push(f->fl->cx->perm, &done, k.scatter->exp->soac.dests.at[i].arr.var);
+    add_pat(f->variant, &done);
+    add_pat(f->done, &done);
     return true;
 }
 

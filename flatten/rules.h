@@ -390,6 +390,8 @@ Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn);
 bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
 /* Is a statement of b such a SOAC? */
 bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
+/* Are the results of a SOAC of sizes that do not vary, but for its own? */
+bool elements_are_regular(const VarSet *variant, const Stm *s);
 /* Can the extent of the ragged SOACs of b under S be found by little code? */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
 /* It is found by a reduction before the guards. That gives the widths as well, and what b asserts
@@ -405,6 +407,12 @@ Ragged *known_ragged(MapNest *S, const Var *width);
 void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl);
 /* The row of S's own indices. */
 Atom own_row(const MapNest *S, Loc loc, Bld *bl);
+/* Rows of that width, with what was not known of them yet. */
+Ragged ragged_of(Flat *fl, MapNest *S, Atom width, Loc loc, Bld *out);
+/* <p < points; row < rows by offs>, params bound to the elements of e's arrays. */
+MapNest points_of(Flat *fl, const MapNest *S, const Exp *e, const Vars *params, const Ragged *r);
+/* v, the row's part of an array of all points. */
+void know_row(Flat *fl, MapNest *S, Var *v, Atom values, Atom width, const Ragged *r, Loc loc);
 /* Points that are rows of another nest, below S, know their own row by an array (MapDim.rows_of),
  * which is made if it is not there. */
 void keep_rows(Flat *fl, MapNest *S, Bld *out);
@@ -425,10 +433,10 @@ typedef struct {
     VarSet *counts;    /* how many are kept */
     VarSet *elsewhere; /* results that others use as well */
 } Kept;
-/* Is statement `at` of b the first one of a filter of a width that does not vary? */
+/* Is statement `at` of b the first one of a filter? */
 bool filter_begins(Flat *fl, VarSet *variant, const Body *b, int at, Kept *k);
-/* Rule G13: its results are known in S afterwards. */
-void rule_g13(Flat *fl, MapNest *S, const Kept *k, Bld *out);
+/* Rule G13: its results are known in S afterwards. varies: its width does. */
+void rule_g13(Flat *fl, MapNest *S, const Kept *k, bool varies, Bld *out);
 
 /* --- histogram.c ---------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Rule G13: filters under S, of a width that does not vary.
+/* Rule G13: filters under S.
  *
  * The frontend makes a filter of a scan that counts the elements that are kept, and a scatter that
  * writes these to the places so found. Under S the counts go on from row to row: so those that are
@@ -10,8 +10,8 @@
  *                                           at count - 1, where flag;  row + 1, at the row's end
  *
  * One launch does both where devices can (host_scan.c). Each row's part is a view of data, whose
- * length is a width with offsets that are there: rule G10 goes on with it. Filters of a width that
- * varies, and partitions, are a scan and a scatter like others (G10). */
+ * length is a width with offsets that are there: rule G10 goes on with it. Where w varies, rows
+ * begin at offsets of their own, at which it is looked up how many were kept before. */
 #include "flatten/rules.h"
 
 /* --- What a filter looks like --------------------------------------------------------------- */
@@ -114,8 +114,9 @@ static bool is_last(const Flat *fl, Atom a, Atom w)
 {
     if (!a.var)
         return !w.var && a.c.i == w.c.i - 1;
-    const Exp *e = op_of(fl, a, OP_SUB);
-    return e && atom_eq(e->prim.args.at[0], w) && atom_is_int(e->prim.args.at[1], 1);
+    const Exp *e = op_of(fl, a, OP_SUB), *more = op_of(fl, w, OP_ADD);
+    return (e && atom_eq(e->prim.args.at[0], w) && atom_is_int(e->prim.args.at[1], 1)) ||
+           (more && atom_eq(more->prim.args.at[0], a) && atom_is_int(more->prim.args.at[1], 1));
 }
 
 static bool is_last_of(const Flat *fl, const Exp *e, const Var *counts, Atom w)
@@ -191,12 +192,13 @@ bool filter_begins(Flat *fl, VarSet *variant, const Body *b, int at, Kept *k)
     const Exp *e = s->exp;
     *k = (Kept){.scan = s, .from = at};
     k->flags = e->kind == E_SCANOMAP ? counted(fl, e) : 0;
-    if (fl->level != 1 || !k->flags || stm_par(fl, variant, s) == 0 ||
+    if (fl->level != 1 || !k->flags ||
+        (stm_par(fl, variant, s) == 0 && !soac_is_ragged(fl, variant, s)) ||
         any_consumed(fl, &e->soac.arrs) || pat_is_consumed(fl, &s->pat))
         return false;
     k->counts = varmap_new(fl->cx->perm);
     k->elsewhere = varmap_new(fl->cx->perm);
-    return find_users(fl, b, k) && !types_variant(variant, &k->scatter->pat) &&
+    return find_users(fl, b, k) && elements_are_regular(variant, k->scatter) &&
            can_come_early(fl, b, k);
 }
 
@@ -210,6 +212,9 @@ typedef struct {
     const Kept *k;
     Atom rows, width, points;
     Atom some, last; /* the width, where there are points; the number of a row's last one */
+    bool varies;     /* the width does: these are the rows, and the row of each point, */
+    Ragged own;
+    Atom row_of; /* as an array, where it was needed */
     Atoms scanned;
     Bld *out;
     Loc loc;
@@ -246,6 +251,52 @@ static Atom flat_of(Filter *f, Atom arr)
     return bld_exp(f->out, plural(f->fl, arr.var->base, 1), flat);
 }
 
+/* Binds those of e's parameters to the scan's results that are elements of them; *rest: e with the
+ * others alone. */
+static void bind_scanned(Filter *f, MapDim *d, const Exp *e, Exp *rest, Vars *params)
+{
+    Ctx *cx = f->fl->cx;
+    *rest = *e;
+    rest->soac.arrs = (Atoms){0};
+    for (int k = 0; k < e->soac.arrs.n; k++) {
+        Atom arr = e->soac.arrs.at[k];
+        int r = f->scanned.n ? number_of(&f->k->scan->pat, arr) : -1;
+        if (r >= 0) {
+            vec_push(cx->perm, &d->xs, e->soac.fn->params.at[k]);
+            vec_push(cx->perm, &d->arrs, f->scanned.at[r]);
+        } else {
+            vec_push(cx->perm, &rest->soac.arrs, arr);
+            vec_push(cx->perm, params, e->soac.fn->params.at[k]);
+        }
+    }
+}
+
+/* <p < points> where rows have widths of their own: a nest that is not ragged, so that the scan
+ * goes on from row to row. Mostly nobody asks which row a point is of, and the array is not made.
+ */
+static MapNest points_of_rows(Filter *f, const Exp *e)
+{
+    Flat *fl = f->fl;
+    Exp rest;
+    Vars params = {0};
+    MapDim scanned = {0};
+    bind_scanned(f, &scanned, e, &rest, &params);
+    MapNest P = points_of(fl, f->S, &rest, &params, &f->own);
+    MapDim *d = &P.dims.at[0];
+    Bld bl = bld_new(fl->cx);
+    if (!f->row_of.var)
+        f->row_of = expand_atom(fl, &P, atom_var(d->row), "row", f->loc, f->out);
+    Atom p = atom_var(d->idx);
+    name(&bl, d->row, exp_index(fl->cx, f->loc, f->row_of, &p, 1, true));
+    vec_append(fl->cx->perm, &bl.stms, &d->pre);
+    d->pre = bl.stms;
+    d->xs = scanned.xs;
+    d->arrs = scanned.arrs;
+    d->row = NULL;
+    d->rows = d->offs = (Atom){0};
+    return P;
+}
+
 /* <p < points>, with what S binds for the point's row, and e's parameters. *end: the number of the
  * row behind it for the row's last point, else -1; NULL: not asked. */
 static MapNest points_of_all(Filter *f, const Exp *e, Atom *end)
@@ -254,17 +305,18 @@ static MapNest points_of_all(Filter *f, const Exp *e, Atom *end)
     Ctx *cx = fl->cx;
     MapNest P = nest_push(fl, &host_nest, f->points, NULL, NULL);
     MapDim *d = &P.dims.at[0];
+    Exp rest;
+    Vars params = {0};
     Bld bl = bld_new(cx);
     Atom p = atom_var(d->idx);
     Atom row = bld_exp(&bl, "row", exp_binop(cx, f->loc, OP_QUOT, p, f->some));
     Atom begin = bld_binop(&bl, f->loc, OP_MUL, row, f->width);
     Atom j = bld_binop(&bl, f->loc, OP_SUB, p, begin);
     define_row(fl, f->S, row, f->loc, &bl);
-    for (int k = 0; k < e->soac.arrs.n; k++) {
-        Atom arr = e->soac.arrs.at[k];
-        Var *x = e->soac.fn->params.at[k];
-        int r = f->scanned.n ? number_of(&f->k->scan->pat, arr) : -1;
-        Atom all = r >= 0 ? f->scanned.at[r] : flat_of(f, arr);
+    bind_scanned(f, d, e, &rest, &params);
+    for (int k = 0; k < params.n; k++) {
+        Atom arr = rest.soac.arrs.at[k], all = flat_of(f, arr);
+        Var *x = params.at[k];
         if (all.var) {
             vec_push(cx->perm, &d->xs, x);
             vec_push(cx->perm, &d->arrs, all);
@@ -292,7 +344,8 @@ static Atom blank(Filter *f, const Var *like)
     return bld_exp(f->out, plural(f->fl, like->base, 1), e);
 }
 
-/* The scatter's results for all points, and the rows' offsets behind them. */
+/* The scatter's results for all points, and the rows' offsets behind them, if they are asked for.
+ */
 static Atoms write_kept(Filter *f, Atom offs)
 {
     Flat *fl = f->fl;
@@ -301,7 +354,7 @@ static Atoms write_kept(Filter *f, Atom offs)
     const Body *b = e->soac.fn->body;
     int n = e->soac.dests.n;
     Atom end, count = {0};
-    MapNest P = points_of_all(f, e, &end);
+    MapNest P = f->varies ? points_of_rows(f, e) : points_of_all(f, e, &end);
     for (int k = 0; k < e->soac.arrs.n; k++)
         if (e->soac.arrs.at[k].var == f->k->scan->pat.at[0])
             count = atom_var(e->soac.fn->params.at[k]);
@@ -310,15 +363,42 @@ static Atoms write_kept(Filter *f, Atom offs)
         vec_push(cx->perm, &sg.res, b->res.at[k]);
         vec_push(cx->perm, &sg.dests, (Dest){blank(f, f->k->scatter->pat.at[k]), 1});
     }
-    vec_push(cx->perm, &sg.res, end);
-    vec_push(cx->perm, &sg.dests, (Dest){offs, 1});
-    for (int k = 0; k < n; k++)
-        vec_push(cx->perm, &sg.res, b->res.at[n + k]);
-    vec_push(cx->perm, &sg.res, count);
     Vars names = {0};
     vec_append(cx->perm, &names, &f->k->scatter->pat);
-    vec_push(cx->perm, &names, offs.var);
+    if (offs.var) {
+        vec_push(cx->perm, &sg.res, end);
+        vec_push(cx->perm, &sg.dests, (Dest){offs, 1});
+        vec_push(cx->perm, &names, offs.var);
+    }
+    for (int k = 0; k < n; k++)
+        vec_push(cx->perm, &sg.res, b->res.at[n + k]);
+    if (offs.var)
+        vec_push(cx->perm, &sg.res, count);
     return bind_fresh(fl, &P, &names, seg_make(fl, &sg), f->out);
+}
+
+/* Where rows have widths of their own: so many are kept before each of them, and before the end. */
+static Atom look_up_offsets(Filter *f, Atom ends)
+{
+    Flat *fl = f->fl;
+    Ctx *cx = fl->cx;
+    MapNest H = nest_push(fl, &host_nest, ends, NULL, NULL);
+    Bld bl = bld_new(cx), some = bld_new(cx), none = bld_new(cx);
+    Atom q = atom_var(H.dims.at[0].idx), zero = atom_i64(0);
+    Atom at = bld_exp(&bl, "at", exp_index(cx, f->loc, f->own.offs, &q, 1, true));
+    Atom first = bld_exp(&bl, "first", exp_index(cx, f->loc, f->own.offs, &zero, 1, true));
+    at = bld_binop(&bl, f->loc, OP_SUB, at, first);
+    Atom before = bld_binop(&some, f->loc, OP_SUB, at, atom_i64(1));
+    Atoms count = {0}, nothing = {0};
+    vec_push(cx->perm, &nothing, zero);
+    vec_push(cx->perm, &count,
+             bld_exp(&some, "count", exp_index(cx, f->loc, f->scanned.at[0], &before, 1, true)));
+    Body *then_ = bld_body(&none, nothing), *else_ = bld_body(&some, count);
+    Atom empty = bld_exp(&bl, "empty", exp_binop(cx, f->loc, OP_EQ, at, zero));
+    Seg sg = {.kind = E_SEGMAP, .S = &H, .loc = f->loc};
+    vec_push(cx->perm, &sg.res, bld_exp(&bl, "count", exp_if(cx, f->loc, empty, then_, else_)));
+    sg.stms = bl.stms;
+    return bind_one(fl, &host_nest, "offs", seg_make(fl, &sg), f->out);
 }
 
 /* --- What S knows afterwards ---------------------------------------------------------------- */
@@ -362,6 +442,10 @@ static void know_mapped(Filter *f)
     for (int j = 1; j < pat->n; j++) {
         if (!varset_has(f->k->elsewhere, pat->at[j]))
             continue;
+        if (f->varies) {
+            know_row(f->fl, f->S, pat->at[j], f->scanned.at[j], f->width, &f->own, f->loc);
+            continue;
+        }
         Exp *rows = exp_new(cx, E_RESHAPE, f->loc);
         rows->reshape.arr = f->scanned.at[j];
         rows->reshape.dims = nest_widths(f->fl, f->S);
@@ -371,10 +455,9 @@ static void know_mapped(Filter *f)
     }
 }
 
-static void know(Filter *f, const Atoms *made)
+static void know(Filter *f, const Atoms *made, Atom offs)
 {
     const Vars *pat = &f->k->scatter->pat;
-    Atom offs = made->at[pat->n];
     Bld bl = bld_new(f->fl->cx);
     know_mapped(f);
     Atom row = own_row(f->S, f->loc, &bl);
@@ -388,21 +471,32 @@ static void know(Filter *f, const Atoms *made)
 /* --- The rule ------------------------------------------------------------------------------- */
 
 /* Rule G13: a filter of width w under S is one of all points, of which each row has its part. */
-void rule_g13(Flat *fl, MapNest *S, const Kept *k, Bld *out)
+void rule_g13(Flat *fl, MapNest *S, const Kept *k, bool varies, Bld *out)
 {
     const Exp *e = k->scan->exp;
-    Filter f = {.fl = fl, .S = S, .k = k, .width = e->soac.width, .out = out, .loc = e->loc};
+    Loc loc = e->loc;
+    Filter f = {.fl = fl, .S = S, .k = k, .width = e->soac.width, .out = out, .loc = loc};
     log_rule(fl, "G13", S, e, "a filter of all points, rows one behind the other");
-    keep_rows(fl, S, out);
-    f.rows = par_of_nest(fl, S, out);
-    f.points = bld_binop(out, e->loc, OP_MUL, f.rows, f.width);
-    f.some = bld_binop(out, e->loc, OP_MAX, f.width, atom_i64(1));
-    f.last = bld_binop(out, e->loc, OP_SUB, f.width, atom_i64(1));
-    Atom ends = bld_binop(out, e->loc, OP_ADD, f.rows, atom_i64(1));
-    Atom offs = bld_exp(out, "offs", exp_replicate(fl->cx, e->loc, ends, atom_i64(0)));
-    MapNest P = points_of_all(&f, e, NULL);
+    Atom offs = {0};
+    f.varies = varies;
+    if (varies) {
+        f.own = ragged_of(fl, S, f.width, loc, out);
+        f.rows = f.own.rows;
+    } else {
+        keep_rows(fl, S, out);
+        f.rows = par_of_nest(fl, S, out);
+        f.points = bld_binop(out, loc, OP_MUL, f.rows, f.width);
+        f.some = bld_binop(out, loc, OP_MAX, f.width, atom_i64(1));
+        f.last = bld_binop(out, loc, OP_SUB, f.width, atom_i64(1));
+    }
+    Atom ends = bld_binop(out, loc, OP_ADD, f.rows, atom_i64(1));
+    if (!varies)
+        offs = bld_exp(out, "offs", exp_replicate(fl->cx, loc, ends, atom_i64(0)));
+    else
+        f.points = f.own.points;
+    MapNest P = varies ? points_of_rows(&f, e) : points_of_all(&f, e, NULL);
     f.scanned =
         bind_fresh(fl, &P, &k->scan->pat, reduce_construct(fl, &P, e->soac.fn->body, e), out);
     Atoms made = write_kept(&f, offs);
-    know(&f, &made);
+    know(&f, &made, varies ? look_up_offsets(&f, ends) : made.at[k->scatter->pat.n]);
 }
