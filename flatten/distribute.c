@@ -240,14 +240,20 @@ static void want_width(Fission *f, Atom width)
 /* A SOAC whose width varies. The width is computed with what is manifest before. */
 static bool ragged_stm(Fission *f, const Stm *s)
 {
-    if (!f->fl->ragged || !soac_is_ragged(f->fl, f->variant, s))
+    bool writes = f->fl->ragged && writes_rows(f->fl, f->variant, s);
+    if (!f->fl->ragged || (!writes && !soac_is_ragged(f->fl, f->variant, s)))
         return false;
     want_width(f, s->exp->soac.width);
     bool ready = prepare(f, s);
     f->width = NULL;
     if (!ready)
         return false;
-    rule_g10(f->fl, &f->S, s, f->out);
+    if (writes) {
+        Atoms res = flatten_writes(f->fl, &f->S, s, f->out);
+        extend_results(f, s, &res);
+    } else {
+        rule_g10(f->fl, &f->S, s, f->out);
+    }
     add_pat(f->variant, &s->pat);
     return true;
 }

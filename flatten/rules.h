@@ -349,6 +349,9 @@ bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 bool is_array_op(const Stm *s); /* replicate, copy, concat, update */
 bool flatten_array_op(Flat *fl, const MapNest *S, const Stm *s, Bld *out, Atoms *results);
 Atoms flatten_scatter(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* ... of the elements that S1 has, which knows S's indices: S and a dimension, or all rows' points.
+ */
+Atoms scatter_over(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s, Bld *out);
 /* The array of all values of `a` under S, by a parallel copy if it is a view. */
 Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, Bld *out);
 
@@ -423,6 +426,13 @@ bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
+/* --- rows/writes.c -------------------------------------------------------------------------- */
+
+/* Is it a scatter or histogram of rows whose widths vary, into arrays whose sizes do not? */
+bool writes_rows(Flat *fl, const VarSet *variant, const Stm *s);
+/* By rule G10: the results over S. */
+Atoms flatten_writes(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+
 /* --- rows/filters.c ------------------------------------------------------------------------- */
 
 /* A filter, as the frontend makes one of scans and scatters: statements of a body. */
@@ -441,5 +451,6 @@ void rule_g13(Flat *fl, MapNest *S, const Kept *k, bool varies, Bld *out);
 /* --- histogram.c ---------------------------------------------------------------------------- */
 
 Atoms flatten_hist(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+Atoms hist_over(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s, Bld *out);
 
 #endif
