@@ -428,10 +428,16 @@ void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
 /* --- rows/writes.c -------------------------------------------------------------------------- */
 
-/* Is it a scatter or histogram of rows whose widths vary, into arrays whose sizes do not? */
+/* Is it a scatter or histogram of rows whose widths vary? Into arrays whose sizes do not, or, of a
+ * scatter, into memory that makes_rows knows. */
 bool writes_rows(Flat *fl, const VarSet *variant, const Stm *s);
-/* By rule G10: the results over S. */
-Atoms flatten_writes(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+/* Is statement `at` of b memory of a size that varies, for such a scatter alone? */
+bool makes_rows(Flat *fl, const VarSet *variant, const Body *b, int at);
+/* By rule G10: the results over S; none if they are rows, which S knows then. */
+Atoms flatten_writes(Flat *fl, MapNest *S, const VarSet *variant, const Stm *s, Bld *out);
+/* Is it a concatenation of scalars whose size varies? Its result is known in S afterwards. */
+bool joins_rows(const Flat *fl, const VarSet *variant, const Stm *s);
+void join_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
 /* --- rows/filters.c ------------------------------------------------------------------------- */
 
