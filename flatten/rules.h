@@ -426,7 +426,7 @@ bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
-/* --- rows/writes.c -------------------------------------------------------------------------- */
+/* --- writes.c ------------------------------------------------------------------------------- */
 
 /* Is it a scatter or histogram of rows whose widths vary? Into arrays whose sizes do not, or, of a
  * scatter, into memory that makes_rows knows. */
@@ -439,7 +439,7 @@ Atoms flatten_writes(Flat *fl, MapNest *S, const VarSet *variant, const Stm *s, 
 bool joins_rows(const Flat *fl, const VarSet *variant, const Stm *s);
 void join_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
-/* --- rows/filters.c ------------------------------------------------------------------------- */
+/* --- filters.c ------------------------------------------------------------------------------ */
 
 /* A filter, as the frontend makes one of scans and scatters: statements of a body. */
 typedef struct {
