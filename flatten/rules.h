@@ -9,6 +9,7 @@
 #include "common/cost.h"
 #include "common/policy.h"
 #include "flatten/flatten.h"
+#include "ir/filters/kept.h"
 
 /* --- mapnest.c: S --------------------------------------------------------------------------- */
 
@@ -441,15 +442,7 @@ void join_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
 /* --- filters.c ------------------------------------------------------------------------------ */
 
-/* A filter, as the frontend makes one of scans and scatters: statements of a body. */
-typedef struct {
-    const Stm *scan, *scatter;
-    int flags;         /* the number of the scan's result that says which elements are kept */
-    int from, to;      /* the scan's and the scatter's place in the body */
-    VarSet *counts;    /* how many are kept */
-    VarSet *elsewhere; /* results that others use as well */
-} Kept;
-/* Is statement `at` of b the first one of a filter? */
+/* Is statement `at` of b the first one of a filter that the rule takes? */
 bool filter_begins(Flat *fl, VarSet *variant, const Body *b, int at, Kept *k);
 /* Rule G13: its results are known in S afterwards. varies: its width does. */
 void rule_g13(Flat *fl, MapNest *S, const Kept *k, bool varies, Bld *out);

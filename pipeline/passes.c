@@ -21,6 +21,7 @@ const Pass pipeline[] = {
     {"simplify", pass_simplify, BOTH, BOTH, "what lowering left: copies, constants, dead code"},
     {"cse-views", pass_cse_views, D_SOAC, D_SOAC, "siblings are fused by the arrays they share"},
     {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
+    {"masked", pass_masked, D_SOAC, D_SOAC, "after fusion; before siblings fuse"},
     {"renest", pass_renest, D_SOAC, D_SOAC,
      "nests that fusion made perfect, read through reshapes"},
     {"fuse-renested", pass_fuse, D_SOAC, D_SOAC, "those maps and their readers"},
