@@ -300,12 +300,10 @@ static Atoms scatter_results(Flat *fl, const MapNest *S, const Exp *e)
     return r;
 }
 
-/* scatter under S: the destinations are the outer arrays, each thread writes into its own part. */
-Atoms flatten_scatter(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+Atoms scatter_over(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s, Bld *out)
 {
     const Exp *e = s->exp;
-    MapNest S1 = nest_push(fl, S, e->soac.width, &e->soac.fn->params, &e->soac.arrs);
-    Seg sg = {.kind = E_SEGSCATTER, .S = &S1, .stms = e->soac.fn->body->stms, .loc = e->loc};
+    Seg sg = {.kind = E_SEGSCATTER, .S = S1, .stms = e->soac.fn->body->stms, .loc = e->loc};
     sg.res = scatter_results(fl, S, e);
     for (int k = 0; k < e->soac.dests.n; k++) {
         Dest d = e->soac.dests.at[k];
@@ -314,6 +312,14 @@ Atoms flatten_scatter(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         d.rank += S->dims.n;
         vec_push(fl->cx->perm, &sg.dests, d);
     }
-    log_rule(fl, "scatter", &S1, e, "segscatter^%d", fl->level);
+    log_rule(fl, "scatter", S1, e, "segscatter^%d", fl->level);
     return bind_results(fl, S, &s->pat, seg_make(fl, &sg), out);
+}
+
+/* scatter under S: the destinations are the outer arrays, each thread writes into its own part. */
+Atoms flatten_scatter(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+{
+    const Exp *e = s->exp;
+    MapNest S1 = nest_push(fl, S, e->soac.width, &e->soac.fn->params, &e->soac.arrs);
+    return scatter_over(fl, S, &S1, s, out);
 }

@@ -18,6 +18,8 @@ typedef struct {
     VarSet *group_vars; /* what they bind */
     VarSet *variant;    /* all that varies inside the nest */
     const Var *width;   /* of the ragged SOAC looked at: it is wanted as an array */
+    VarSet *done;       /* what statements bind that a filter was made of */
+    Stms memory;        /* that a scatter is to make, for all rows */
     Bld *out;
 } Fission;
 
@@ -33,6 +35,8 @@ static VarSet *used_later(const Fission *f)
     VarSet *used = varmap_new(f->fl->cx->perm);
     for (int i = f->at; i < f->body->stms.n; i++)
         free_in_stm(used, &f->body->stms.at[i]);
+    for (int i = 0; i < f->memory.n; i++)
+        free_in_stm(used, &f->memory.at[i]);
     for (int k = 0; k < f->body->res.n; k++)
         if (f->body->res.at[k].var)
             varset_add(used, f->body->res.at[k].var);
@@ -148,11 +152,38 @@ static void flush(Fission *f)
     f->group_vars = varmap_new(f->fl->cx->perm);
 }
 
-static void add_to_group(Fission *f, const Stm *s)
+static void push_to_group(Fission *f, const Stm *s)
 {
     vec_push(f->fl->cx->perm, &f->group, *s);
     add_pat(f->group_vars, &s->pat);
     add_pat(f->variant, &s->pat);
+}
+
+static bool uses_pat(const Fission *f, const Stm *s, const Vars *pat)
+{
+    VarSet *vars = varmap_new(f->fl->cx->perm);
+    add_pat(vars, pat);
+    return exp_uses_any(s->exp, vars);
+}
+
+/* Takes the memory that s uses out of what is to be made: into the group, if s stays there. */
+static void take_memory(Fission *f, const Stm *s, bool to_group)
+{
+    Stms left = {0};
+    for (int i = 0; i < f->memory.n; i++) {
+        const Stm *m = &f->memory.at[i];
+        if (!uses_pat(f, s, &m->pat))
+            vec_push(f->fl->cx->perm, &left, *m);
+        else if (to_group)
+            push_to_group(f, m);
+    }
+    f->memory = left;
+}
+
+static void add_to_group(Fission *f, const Stm *s)
+{
+    take_memory(f, s, true);
+    push_to_group(f, s);
     if (exp_has_soac(s->exp))
         log_rule(f->fl, "G6", &f->S, s->exp, "kept sequential (%s)",
                  s->exp->attrs & ATTR_SEQUENTIAL ? "attribute sequential"
@@ -228,20 +259,82 @@ static void extend_results(Fission *f, const Stm *s, const Atoms *res)
     }
 }
 
+/* The width of rows becomes an array, where their offsets are not there. */
+static void want_width(Fission *f, Atom width)
+{
+    Atom offs, from;
+    if (!known_ragged(&f->S, width.var) && !offsets_are_there(f->fl, &f->S, width, &offs, &from))
+        f->width = width.var;
+}
+
 /* A SOAC whose width varies. The width is computed with what is manifest before. */
 static bool ragged_stm(Fission *f, const Stm *s)
 {
-    if (!f->fl->ragged || !soac_is_ragged(f->fl, f->variant, s))
+    bool writes = f->fl->ragged && writes_rows(f->fl, f->variant, s);
+    if (!f->fl->ragged || (!writes && !soac_is_ragged(f->fl, f->variant, s)))
         return false;
-    Atom width = s->exp->soac.width, offs, from;
-    if (!known_ragged(&f->S, width.var) && !offsets_are_there(f->fl, &f->S, width, &offs, &from))
-        f->width = width.var;
+    want_width(f, s->exp->soac.width);
     bool ready = prepare(f, s);
     f->width = NULL;
     if (!ready)
         return false;
-    rule_g10(f->fl, &f->S, s, f->out);
+    if (writes) {
+        Atoms res = flatten_writes(f->fl, &f->S, f->variant, s, f->out);
+        take_memory(f, s, false);
+        extend_results(f, s, &res);
+    } else {
+        rule_g10(f->fl, &f->S, s, f->out);
+    }
     add_pat(f->variant, &s->pat);
+    return true;
+}
+
+/* Memory whose size varies, for a scatter that makes it for all rows: only what is in it matters.
+ */
+static bool memory_stm(Fission *f, const Stm *s)
+{
+    if (!f->fl->ragged || !makes_rows(f->fl, f->variant, f->body, f->at))
+        return false;
+    vec_push(f->fl->cx->perm, &f->memory, *s);
+    add_pat(f->variant, &s->pat);
+    return true;
+}
+
+static bool join_stm(Fission *f, const Stm *s)
+{
+    if (!f->fl->ragged || !joins_rows(f->fl, f->variant, s))
+        return false;
+    want_width(f, s->exp->concat.n);
+    bool ready = prepare(f, s);
+    f->width = NULL;
+    if (!ready)
+        return false;
+    join_rows(f->fl, &f->S, s, f->out);
+    add_pat(f->variant, &s->pat);
+    return true;
+}
+
+/* A filter: all of its statements at once. */
+static bool filter_stm(Fission *f, const Stm *s)
+{
+    Kept k;
+    if (!f->fl->ragged || !filter_begins(f->fl, f->variant, f->body, f->at, &k))
+        return false;
+    bool varies = atom_variant(f->variant, s->exp->soac.width);
+    if (varies)
+        want_width(f, s->exp->soac.width);
+    bool ready = prepare(f, s) && prepare(f, k.scatter);
+    f->width = NULL;
+    if (!ready)
+        return false;
+    rule_g13(f->fl, &f->S, &k, varies, f->out);
+    Vars done = varset_list(f->fl->cx->perm, k.counts);
+    vec_append(f->fl->cx->perm, &done, &s->pat);
+    vec_append(f->fl->cx->perm, &done, &k.scatter->pat);
+    for (int i = 0; i < k.scatter->exp->soac.dests.n; i++)
+        vec_push(f->fl->cx->perm, &done, k.scatter->exp->soac.dests.at[i].arr.var);
+    add_pat(f->variant, &done);
+    add_pat(f->done, &done);
     return true;
 }
 
@@ -321,8 +414,9 @@ static bool slice_stm(Fission *f, const Stm *s)
 
 static void distribute_stm(Fission *f, const Stm *s)
 {
-    if (float_assert(f, s) || float_out(f, s) || slice_stm(f, s) || view_stm(f, s) ||
-        parallel_stm(f, s) || ragged_stm(f, s) || array_stm(f, s))
+    if (binds_any(s, f->done) || float_assert(f, s) || float_out(f, s) || slice_stm(f, s) ||
+        view_stm(f, s) || memory_stm(f, s) || filter_stm(f, s) || parallel_stm(f, s) ||
+        ragged_stm(f, s) || join_stm(f, s) || array_stm(f, s))
         return;
     add_to_group(f, s);
 }
@@ -387,6 +481,7 @@ Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, B
     Fission f = {.fl = fl, .S = nest_copy(fl, S), .body = b, .out = out};
     f.group_vars = varmap_new(fl->cx->perm);
     f.variant = varmap_new(fl->cx->perm);
+    f.done = varmap_new(fl->cx->perm);
     nest_vars(S, f.variant);
     for (int i = 0; i < b->stms.n; i++) {
         f.at = i;

@@ -27,6 +27,7 @@
  *  G8    rule_g8    interchange.c  g8-*.ir                an if under S, condition invariant to S
  *  G9    rule_g9    reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
  *  G10   rule_g10   ragged.c       g10-*.ir               SOACs whose width varies with the nest
+ *  G13   rule_g13   filters.c      g13-*.ir               filters under S
  *
  * Beyond the paper: what the turns of a loop under S do alike for all of S is done ahead (turns.c);
  * histograms (histogram.c); scatter and array operations under S act on the outer arrays
@@ -306,7 +307,7 @@ static Atoms flat_results(Flat *fl, const MapNest *S, const MapNest *S1, const S
     Flat inner = *fl;
     inner.path = versions_path(fl, vs);
     inner.depth++;
-    inner.ragged |= p->ragged;
+    inner.ragged |= p->ragged || p->mixed;
     if (p->shared)
         return bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, rename_body(fl->cx, b), s->exp->loc),
                           out);
@@ -351,10 +352,10 @@ static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
         log_move_last(fl, log_at);
     }
     log_rule(fl, "G3", S1, e, "e_flat: %s",
-             p.loop     ? "a loop, its body under the outer nest"
-             : p.shared ? "e_top again, where work-groups do not fit"
-             : p.ragged ? "go on under the nest, of varying widths, too"
-                        : "go on under the nest");
+             p.loop                ? "a loop, its body under the outer nest"
+             : p.shared            ? "e_top again, where work-groups do not fit"
+             : p.ragged || p.mixed ? "go on under the nest, of varying widths, too"
+                                   : "go on under the nest");
     if (vs.n == 0)
         return name_results(fl, S, s, flat_results(fl, S, S1, s, b, &p, &vs, out), out);
     Bld flat = bld_new(fl->cx);
@@ -383,6 +384,8 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         plan_loop(fl, S, s, &p);
     else if (inner == 0 && p.top)
         plan_ragged(fl, S, &S1, e, b, &p);
+    else if (inner > 0)
+        plan_mixed(fl, &S1, e, b, &p);
     if (inner == 0 && p.top && !p.flat)
         plan_shared(fl, S, &S1, e, b, &p);
     if (p.top && !p.flat)

@@ -46,13 +46,12 @@ static Dests dests_over(Flat *fl, const MapNest *S, const Exp *e, int rank, Bld 
     return ds;
 }
 
-Atoms flatten_hist(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+Atoms hist_over(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s, Bld *out)
 {
     const Exp *e = s->exp;
     const Lambda *fn = e->soac.fn;
     int rank = e->soac.dests.at[0].rank;
-    Hist h = {.bl = bld_new(fl->cx), .op = e->soac.op};
-    h.S1 = nest_push(fl, S, e->soac.width, &fn->params, &e->soac.arrs);
+    Hist h = {.bl = bld_new(fl->cx), .op = e->soac.op, .S1 = *S1};
     vec_append(fl->cx->perm, &h.nes, &e->soac.nes);
     for (int d = 0; d < S->dims.n; d++)
         vec_push(fl->cx->perm, &h.index, atom_var(S->dims.at[d].idx));
@@ -69,4 +68,11 @@ Atoms flatten_hist(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     vec_append(fl->cx->perm, &sg.res, &h.vals);
     log_rule(fl, "hist", &h.S1, e, "seghist^%d", fl->level);
     return bind_results(fl, S, &s->pat, seg_make(fl, &sg), out);
+}
+
+Atoms flatten_hist(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+{
+    const Exp *e = s->exp;
+    MapNest S1 = nest_push(fl, S, e->soac.width, &e->soac.fn->params, &e->soac.arrs);
+    return hist_over(fl, S, &S1, s, out);
 }

@@ -103,6 +103,12 @@ void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, co
     }
 }
 
+void plan_mixed(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, MapPlan *p)
+{
+    p->mixed = p->flat && !p->loop && !fl->ragged && takes_ragged(fl) &&
+               !(e->attrs & ATTR_SEQUENTIAL_INNER) && body_is_ragged(fl, S1, b);
+}
+
 Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p)
 {
     if (!p->middle)

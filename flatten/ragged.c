@@ -24,8 +24,7 @@ static bool is_kind(const Exp *e)
            e->kind == E_SCANOMAP;
 }
 
-/* Are the results of the function of sizes that do not vary? */
-static bool elements_are_regular(const VarSet *variant, const Stm *s)
+bool elements_are_regular(const VarSet *variant, const Stm *s)
 {
     const Exp *e = s->exp;
     int n_red = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
@@ -228,8 +227,7 @@ void keep_rows(Flat *fl, MapNest *S, Bld *out)
     d->rows_of = expand_atom(fl, &P, atom_var(d->row), "row", d->row->loc, out);
 }
 
-/* What S binds, for row number `row`. */
-static void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
+void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
 {
     define_indices(fl, S, row, loc, bl);
     const MapDim *outermost = &S->dims.at[0];
@@ -249,8 +247,7 @@ static void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
     }
 }
 
-/* The row of S's own indices. */
-static Atom own_row(const MapNest *S, Loc loc, Bld *bl)
+Atom own_row(const MapNest *S, Loc loc, Bld *bl)
 {
     Atom row = atom_var(S->dims.at[0].idx);
     for (int d = 1; d < S->dims.n; d++) {
@@ -283,9 +280,7 @@ static Atom element_from(Flat *fl, Atom arr, Atom from, const Var *p, Atom place
     return bld_exp(bl, p->base, exp_index(fl->cx, e->loc, e->index.arr, &place, 1, true));
 }
 
-/* <p < points; row < rows by offs>, params bound to the elements of e's arrays. */
-static MapNest points_of(Flat *fl, const MapNest *S, const Exp *e, const Vars *params,
-                         const Ragged *r)
+MapNest points_of(Flat *fl, const MapNest *S, const Exp *e, const Vars *params, const Ragged *r)
 {
     Ctx *cx = fl->cx;
     MapNest P = nest_push(fl, &host_nest, r->points, NULL, NULL);
@@ -311,12 +306,12 @@ static MapNest points_of(Flat *fl, const MapNest *S, const Exp *e, const Vars *p
     return P;
 }
 
-static Atom flat_widths(Flat *fl, const MapNest *S, const Exp *e, Atom rows, Bld *out)
+static Atom flat_widths(Flat *fl, const MapNest *S, Atom width, Atom rows, Loc loc, Bld *out)
 {
-    Atom ws = expand_atom(fl, S, e->soac.width, "widths", e->loc, out);
+    Atom ws = expand_atom(fl, S, width, "widths", loc, out);
     if (S->dims.n == 1)
         return ws;
-    Exp *flat = exp_new(fl->cx, E_RESHAPE, e->loc);
+    Exp *flat = exp_new(fl->cx, E_RESHAPE, loc);
     flat->reshape.arr = ws;
     vec_push(fl->cx->perm, &flat->reshape.dims, rows);
     return bld_exp(out, "widths", flat);
@@ -341,43 +336,27 @@ static Atom points_at(Flat *fl, Atom offs, Atom rows, bool from_any, Loc loc, Bl
     return bld_binop(out, loc, OP_SUB, points, first);
 }
 
-static const Ragged *ragged_of(Flat *fl, MapNest *S, const Exp *e, Bld *out)
+Ragged ragged_of(Flat *fl, MapNest *S, Atom width, Loc loc, Bld *out)
 {
-    Ragged *r = known_ragged(S, e->soac.width.var);
+    Ragged *r = known_ragged(S, width.var);
     if (!r) {
         keep_rows(fl, S, out);
-        vec_push(fl->cx->perm, &S->ragged, (Ragged){.width = e->soac.width.var});
+        vec_push(fl->cx->perm, &S->ragged, (Ragged){.width = width.var});
         r = &vec_last(&S->ragged);
         r->rows = par_of_nest(fl, S, out);
     }
-    if (!r->offs.var && !offsets_are_there(fl, S, e->soac.width, &r->offs, &r->from)) {
+    if (!r->offs.var && !offsets_are_there(fl, S, width, &r->offs, &r->from)) {
         if (!r->widths.var)
-            r->widths = flat_widths(fl, S, e, r->rows, out);
+            r->widths = flat_widths(fl, S, width, r->rows, loc, out);
         r->from = r->offs = (Atom){0};
-        r->offs = offsets_of(fl, r->widths, r->rows, e->loc, out);
+        r->offs = offsets_of(fl, r->widths, r->rows, loc, out);
     }
     if (!r->points.var)
-        r->points = points_at(fl, r->offs, r->rows, r->from.var != NULL, e->loc, out);
-    return r;
+        r->points = points_at(fl, r->offs, r->rows, r->from.var != NULL, loc, out);
+    return *r;
 }
 
 /* --- How much there is ------------------------------------------------------------------------ */
-
-/* The widths of the ragged SOACs of b. */
-static Atoms ragged_widths(Flat *fl, const MapNest *S, const Body *b)
-{
-    VarSet *variant = varmap_new(fl->cx->perm);
-    Atoms ws = {0};
-    nest_vars(S, variant);
-    for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        if (soac_is_ragged(fl, variant, s))
-            vec_push(fl->cx->perm, &ws, s->exp->soac.width);
-        for (int k = 0; k < s->pat.n; k++)
-            varset_add(variant, s->pat.at[k]);
-    }
-    return ws;
-}
 
 /* The statements of b that `need` depends on, if they are plain; else false. */
 static bool plain_code(Flat *fl, const Body *b, VarSet *need, Stms *code)
@@ -387,6 +366,31 @@ static bool plain_code(Flat *fl, const Body *b, VarSet *need, Stms *code)
         if (exp_has_soac(code->at[i].exp) || code->at[i].exp->kind == E_LOOP)
             return false;
     return true;
+}
+
+static bool width_is_plain(Flat *fl, const Body *b, Atom width)
+{
+    VarSet *need = varmap_new(fl->cx->perm);
+    Stms code;
+    varset_add(need, width.var);
+    return plain_code(fl, b, need, &code);
+}
+
+/* The widths of the ragged SOACs of b that are known before anything of it has run. Others, such as
+ * how many a filter keeps, are mostly at most these. */
+static Atoms ragged_widths(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *variant = varmap_new(fl->cx->perm);
+    Atoms ws = {0};
+    nest_vars(S, variant);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (soac_is_ragged(fl, variant, s) && width_is_plain(fl, b, s->exp->soac.width))
+            vec_push(fl->cx->perm, &ws, s->exp->soac.width);
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return ws;
 }
 
 static bool is_plain(Flat *fl, const Body *b, const Stm *s)
@@ -423,7 +427,7 @@ bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b)
     for (int i = widths_end(b, need) - 1; i >= 0; i--)
         if (b->stms.at[i].exp->kind == E_ASSERT && !is_plain(fl, b, &b->stms.at[i]))
             return false;
-    return plain_code(fl, b, need, &code);
+    return ws.n > 0 && plain_code(fl, b, need, &code);
 }
 
 /* The code of b that gives the widths, what may fail before that, and the assertions that need no
@@ -608,20 +612,18 @@ static void know_row_value(Flat *fl, MapNest *S, Var *v, Atom values, Loc loc, B
     nest_extend(fl, S, v, values);
 }
 
-/* v, the row's part of an array of all points. */
-static void know_row(Flat *fl, MapNest *S, Var *v, Atom values, const Exp *e, Atom offs,
-                     bool from_any)
+void know_row(Flat *fl, MapNest *S, Var *v, Atom values, Atom width, const Ragged *r, Loc loc)
 {
     Ctx *cx = fl->cx;
     Bld bl = bld_new(cx);
-    Atom row = own_row(S, e->loc, &bl);
-    Atom begin = bld_exp(&bl, "begin", exp_index(cx, e->loc, offs, &row, 1, true));
-    if (from_any)
-        begin = bld_binop(&bl, e->loc, OP_SUB, begin, first_offset(fl, offs, e->loc, &bl));
-    Exp *slice = exp_new(cx, E_INDEX, e->loc);
+    Atom row = own_row(S, loc, &bl);
+    Atom begin = bld_exp(&bl, "begin", exp_index(cx, loc, r->offs, &row, 1, true));
+    if (r->from.var)
+        begin = bld_binop(&bl, loc, OP_SUB, begin, first_offset(fl, r->offs, loc, &bl));
+    Exp *slice = exp_new(cx, E_INDEX, loc);
     slice->index.arr = values;
     slice->index.safe = true;
-    DimIndex part = {.is_slice = true, .start = begin, .n = e->soac.width, .stride = atom_i64(1)};
+    DimIndex part = {.is_slice = true, .start = begin, .n = width, .stride = atom_i64(1)};
     vec_push(cx->perm, &slice->index.at, part);
     for (int d = 1; d < v->type.rank; d++) {
         DimIndex whole = {true, atom_i64(0), v->type.dims[d], atom_i64(1)};
@@ -640,7 +642,7 @@ static void know_results(Flat *fl, MapNest *S, const Stm *s, const Atoms *res, c
         if (k < n_red)
             know_row_value(fl, S, s->pat.at[k], res->at[k], e->loc, out);
         else
-            know_row(fl, S, s->pat.at[k], res->at[k], e, r->offs, r->from.var != NULL);
+            know_row(fl, S, s->pat.at[k], res->at[k], e->soac.width, r, e->loc);
     }
 }
 
@@ -665,7 +667,7 @@ void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out)
     const Exp *e = s->exp;
     bool map = e->kind == E_MAP;
     const Lambda *fn = map ? e->soac.fn : reduce_fn(fl, e);
-    const Ragged r = *ragged_of(fl, S, e, out);
+    const Ragged r = ragged_of(fl, S, e->soac.width, e->loc, out);
     MapNest P = points_of(fl, S, e, &fn->params, &r);
     bool inside = nest_body_par(fl, &P, fn->body) > 0 || body_is_ragged(fl, &P, fn->body);
     if (!map && inside) {

@@ -9,6 +9,7 @@
 #include "common/cost.h"
 #include "common/policy.h"
 #include "flatten/flatten.h"
+#include "ir/filters/kept.h"
 
 /* --- mapnest.c: S --------------------------------------------------------------------------- */
 
@@ -250,6 +251,7 @@ typedef struct {
     Body *loop;                     /* e_flat is the map as a loop (map_to_loop) */
     bool shared;                    /* only a work-group can use what is inside: e_flat is e_top */
     bool ragged;                    /* what is inside varies in width: e_flat is by rule G10 */
+    bool mixed;                     /* ... beside what does not */
 } MapPlan;
 MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b);
 /* A map without regular parallelism inside, in which a loop would free some. */
@@ -261,6 +263,9 @@ void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, co
 /* A map whose body has SOACs of widths that vary with it. */
 void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
                  MapPlan *p);
+/* A map whose body has such SOACs beside regular parallelism, which decides about versions: the
+ * scans of filters, and what reads these. */
+void plan_mixed(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, MapPlan *p);
 /* e_intra, if it is worth having; else NULL, and p without it. */
 Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p);
 
@@ -345,6 +350,9 @@ bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 bool is_array_op(const Stm *s); /* replicate, copy, concat, update */
 bool flatten_array_op(Flat *fl, const MapNest *S, const Stm *s, Bld *out, Atoms *results);
 Atoms flatten_scatter(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* ... of the elements that S1 has, which knows S's indices: S and a dimension, or all rows' points.
+ */
+Atoms scatter_over(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s, Bld *out);
 /* The array of all values of `a` under S, by a parallel copy if it is a view. */
 Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, Bld *out);
 
@@ -386,6 +394,8 @@ Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn);
 bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
 /* Is a statement of b such a SOAC? */
 bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
+/* Are the results of a SOAC of sizes that do not vary, but for its own? */
+bool elements_are_regular(const VarSet *variant, const Stm *s);
 /* Can the extent of the ragged SOACs of b under S be found by little code? */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
 /* It is found by a reduction before the guards. That gives the widths as well, and what b asserts
@@ -396,6 +406,17 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out);
 bool offsets_are_there(const Flat *fl, const MapNest *S, Atom width, Atom *offs, Atom *from);
 /* Are the widths of these rows there? */
 Ragged *known_ragged(MapNest *S, const Var *width);
+/* What S binds, for row number `row` of all its elements, those of the innermost dimension one
+ * behind the other (S with keep_rows). */
+void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl);
+/* The row of S's own indices. */
+Atom own_row(const MapNest *S, Loc loc, Bld *bl);
+/* Rows of that width, with what was not known of them yet. */
+Ragged ragged_of(Flat *fl, MapNest *S, Atom width, Loc loc, Bld *out);
+/* <p < points; row < rows by offs>, params bound to the elements of e's arrays. */
+MapNest points_of(Flat *fl, const MapNest *S, const Exp *e, const Vars *params, const Ragged *r);
+/* v, the row's part of an array of all points. */
+void know_row(Flat *fl, MapNest *S, Var *v, Atom values, Atom width, const Ragged *r, Loc loc);
 /* Points that are rows of another nest, below S, know their own row by an array (MapDim.rows_of),
  * which is made if it is not there. */
 void keep_rows(Flat *fl, MapNest *S, Bld *out);
@@ -406,8 +427,29 @@ bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
+/* --- writes.c ------------------------------------------------------------------------------- */
+
+/* Is it a scatter or histogram of rows whose widths vary? Into arrays whose sizes do not, or, of a
+ * scatter, into memory that makes_rows knows. */
+bool writes_rows(Flat *fl, const VarSet *variant, const Stm *s);
+/* Is statement `at` of b memory of a size that varies, for such a scatter alone? */
+bool makes_rows(Flat *fl, const VarSet *variant, const Body *b, int at);
+/* By rule G10: the results over S; none if they are rows, which S knows then. */
+Atoms flatten_writes(Flat *fl, MapNest *S, const VarSet *variant, const Stm *s, Bld *out);
+/* Is it a concatenation of scalars whose size varies? Its result is known in S afterwards. */
+bool joins_rows(const Flat *fl, const VarSet *variant, const Stm *s);
+void join_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+
+/* --- filters.c ------------------------------------------------------------------------------ */
+
+/* Is statement `at` of b the first one of a filter that the rule takes? */
+bool filter_begins(Flat *fl, VarSet *variant, const Body *b, int at, Kept *k);
+/* Rule G13: its results are known in S afterwards. varies: its width does. */
+void rule_g13(Flat *fl, MapNest *S, const Kept *k, bool varies, Bld *out);
+
 /* --- histogram.c ---------------------------------------------------------------------------- */
 
 Atoms flatten_hist(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+Atoms hist_over(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s, Bld *out);
 
 #endif

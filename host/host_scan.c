@@ -8,8 +8,8 @@
  *                                               count = offsets[n - 1]
  *
  * What stands between them must not be needed by the scatter, but for the memory that it writes:
- * that is new, so that nobody reads it before. A scatter that can fail stays, as failures come in
- * order. */
+ * that is nobody else's, so that nobody reads it before. A scatter that can fail stays, as failures
+ * come in order. */
 #include "host/host_walk.h"
 
 /* The definition of what a body binds; NULL: it is not there. */
@@ -83,19 +83,60 @@ static bool is_dest(const Exp *e, const Var *v)
     return false;
 }
 
+/* Is a at least 1 by its definition, in the construct's body or around? */
+static bool is_some(const Exp *seg, const Body *around, Atom a)
+{
+    const Exp *e = definition(seg->seg.body, a.var);
+    e = e ? e : definition(around, a.var);
+    if (!e || e->kind != E_PRIM || e->prim.op != OP_MAX || e->prim.type != T_I64)
+        return false;
+    Atom least = e->prim.args.at[1];
+    return !least.var && least.c.i >= 1;
+}
+
+/* Can the construct fail? Divisions by what is at least 1 do not. */
+static bool can_fail(const Exp *seg, const Body *around)
+{
+    const Stms *ss = &seg->seg.body->stms;
+    for (int i = 0; i < ss->n; i++) {
+        const Exp *e = ss->at[i].exp;
+        if (exp_traps(e) &&
+            !(e->kind == E_PRIM && (e->prim.op == OP_QUOT || e->prim.op == OP_REM) &&
+              e->prim.type == T_I64 && is_some(seg, around, e->prim.args.at[1])))
+            return true;
+    }
+    return seg->seg.op && body_any(seg->seg.op->body, exp_traps);
+}
+
+/* Is it memory that nobody reads before the scatter, wherever that is done: new, or copies of one
+ * value that are made before the scan and are nobody else's? */
+static bool is_free_memory(Ctx *cx, const Body *b, int scan, int at, const Var *v)
+{
+    const Exp *made = definition(b, v);
+    if (!made || made->kind == E_SCRATCH)
+        return made;
+    bool before = false;
+    for (int i = 0; i < b->stms.n; i++) {
+        VarSet *used = varmap_new(cx->scratch);
+        free_in_exp(used, b->stms.at[i].exp);
+        before |= i < scan && b->stms.at[i].exp == made;
+        if (i != at && varset_has(used, v))
+            return false;
+    }
+    return before && made->kind == E_REPLICATE;
+}
+
 static bool can_come_early(Ctx *cx, const Body *b, int scan, int at)
 {
     const Stm *s = &b->stms.at[scan], *t = &b->stms.at[at];
     const Exp *e = t->exp;
-    if (e->kind != E_SEGSCATTER || e->seg.level != 1 || e->seg.nest.n != 1 || exp_traps(e) ||
+    if (e->kind != E_SEGSCATTER || e->seg.level != 1 || e->seg.nest.n != 1 || can_fail(e, b) ||
         nest_is_ragged(&e->seg.nest) ||
         !atom_eq(e->seg.nest.at[0].width, s->exp->seg.nest.at[0].width) || !reads_own(cx, s, t))
         return false;
-    for (int j = 0; j < e->seg.dests.n; j++) {
-        const Exp *made = definition(b, e->seg.dests.at[j].arr.var);
-        if (!made || made->kind != E_SCRATCH)
+    for (int j = 0; j < e->seg.dests.n; j++)
+        if (!is_free_memory(cx, b, scan, at, e->seg.dests.at[j].arr.var))
             return false;
-    }
     VarSet *used = varmap_new(cx->scratch);
     free_in_exp(used, e);
     for (int i = scan + 1; i < at; i++)

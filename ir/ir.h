@@ -773,6 +773,7 @@ PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: cheap arrays are com
                               read */
 PassFn
     pass_ahead; /* ahead.c, SOAC dialect: reductions of what a loop carries a turn ahead, fused */
+PassFn pass_masked; /* filters/masked.c, SOAC dialect: sums of what a filter keeps */
 PassFn pass_joined; /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
 
 #endif

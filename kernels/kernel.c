@@ -144,9 +144,23 @@ Scalars kg_scalars(KGen *kg)
     return (Scalars){kg->cx->perm, scalars_atom, kg, kg->known};
 }
 
+bool kg_divides_safely(KGen *kg, const Exp *e)
+{
+    if (e->kind != E_PRIM || e->prim.type != T_I64 ||
+        (e->prim.op != OP_QUOT && e->prim.op != OP_REM))
+        return false;
+    Atom y = e->prim.args.at[1];
+    return y.var && kg_is_host(kg, y) && ranges_le(kg->pb->known, atom_i64(1), y, 0);
+}
+
 const KExp *kg_scalar(KGen *kg, const Exp *e)
 {
     Scalars sc = kg_scalars(kg);
+    if (kg_divides_safely(kg, e)) { /* which is said once more: 32 bits are then seen to do */
+        Arena *a = kg->cx->perm;
+        const KExp *y = kx_prim2(a, OP_MAX, kg_atom(kg, e->prim.args.at[1]), kg_int(kg, 1));
+        return kx_prim2(a, e->prim.op, kg_atom(kg, e->prim.args.at[0]), y);
+    }
     return scalar_exp(&sc, e);
 }
 

@@ -112,6 +112,8 @@ const KExp *kg_sx_of(KGen *kg, const KExp *x);
 const KExp *kg_at(KGen *kg, const KExp *sx);
 /* A scalar expression (PRIM, CONV, ATOM). */
 const KExp *kg_scalar(KGen *kg, const Exp *e);
+/* Is it a division by what the host knows to be at least 1? */
+bool kg_divides_safely(KGen *kg, const Exp *e);
 Scalars kg_scalars(KGen *kg);
 /* The value of a host expression, through parameters: as a size, as an expression. */
 const KExp *kg_host_sx(KGen *kg, const KExp *sx);

@@ -63,6 +63,14 @@ def row_sums(n, m):
     return [whole(n, m).sum(axis=1)]
 
 
+def roots_kept(n, m):
+    return [np.sqrt(np.maximum(whole(n, m), 0)).sum(axis=1, dtype=np.float64).astype(np.float32)]
+
+
+def sums_kept(n, m):
+    return [np.maximum(whole(n, m), 0).sum(axis=1, dtype=np.float64).astype(np.float32)]
+
+
 def row_prefixes(n, m):
     return [np.cumsum(whole(n, m), axis=1)]
 
@@ -285,6 +293,11 @@ def of_rows(name, entry, expected, asked=None, shapes=ROWS):
             for s in shapes]
 
 
+def of_kept(name, entry, expected, asked=None):
+    """Rows of which about half is kept: read once."""
+    return [Case(name, "kept", entry, "input", expected, lambda n, m, got: n * m + out(got), s, asked=asked) for s in ROWS[1:]]
+
+
 def of_products(name, *sizes, teraflops=None, asked=None):
     operations = lambda n, m, p: 2 * n * m * p
     return [Case(name, "product", "main", "input", product, lambda n, m, p, got: matrices(1, n, m, p), s, operations,
@@ -350,6 +363,9 @@ CASES = [
     *of_ragged("ragged sums", "sums", "row_input", ragged_sums, 1, 1 << 24, [42] * 5 + [130, 84]),
     *of_ragged("ragged maps, turned", "turned", "row_input", ragged_turned, 3, 1 << 24, [117] * 5 + [245, 159]),
     *of_ragged("ragged scans, largest", "peaks", "row_input", ragged_peaks, 3, 1 << 24, [127] * 5 + [225, 169]),
+    *of_kept("filter in rows", "sums", roots_kept, 60),
+    *of_kept("condition in rows", "masked", roots_kept, 60),
+    *of_kept("filter and scan in rows", "scans", sums_kept),
     *of_rows("row scans", "scans", row_prefixes, 60),
     *of_rows("softmax", "softmax", soft_maxima, shapes=ROWS[1:4]),
     *of_rows("column sums", "column_sums", column_sums, shapes=ROWS[::2]),

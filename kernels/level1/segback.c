@@ -179,7 +179,8 @@ static void read_scanned(Back *k, const KExp *number, const Accs *sum)
 
 static bool stores_plainly(const Back *k)
 {
-    return !k->reader || (is_plain(k->e) && is_plain(k->reader->scatter->exp));
+    /* the scatter does not fail, or it would not be here */
+    return !k->reader || (is_plain(k->e) && seg_is_short(k->reader->scatter->exp->seg.body, false));
 }
 
 /* Stores the elements, each behind what lies before the run that it is in. */

@@ -37,7 +37,7 @@ void kg_prim_checks(KGen *kg, const Exp *e)
 {
     const char *msg;
     Scalars sc = kg_scalars(kg);
-    const KExp *cond = scalar_check(&sc, e, &msg);
+    const KExp *cond = kg_divides_safely(kg, e) ? NULL : scalar_check(&sc, e, &msg);
     if (cond)
         check(kg, cond, plan_site(kg->pb->plan, e->loc, msg), &(KExps){0});
 }
