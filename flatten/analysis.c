@@ -153,24 +153,43 @@ void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop)
     }
 }
 
+/* Where what varies becomes parallel, SOACs of varying width inside of loops and branches count. */
+static int64_t inside_par(Flat *fl, VarSet *variant, const Body *b)
+{
+    int64_t par = walk_par(fl, variant, b);
+    return fl->ragged && is_ragged_within(fl, variant, b) ? PAR_UNKNOWN : par;
+}
+
+/* Of loops and branches that vary: what is constant below a warp stays with its thread. */
+static int64_t varying_if_worth(const Flat *fl, int64_t par)
+{
+    return fl->mode == FLATTEN_FULL || par >= RT_USUAL_WARP ? par : 0;
+}
+
 static int64_t loop_par(Flat *fl, VarSet *variant, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (e->loop.kind != LOOP_FOR || atom_variant(variant, e->loop.bound) ||
-        types_variant(variant, &e->loop.params))
+    bool may_vary = fl->ragged && fl->level == 1;
+    if (types_variant(variant, &e->loop.params) ||
+        (!may_vary && (e->loop.kind != LOOP_FOR || atom_variant(variant, e->loop.bound))))
         return 0;
     add_variant_params(fl, variant, e);
-    return walk_par(fl, variant, e->loop.body);
+    bool varies = turns_vary(variant, e);
+    int64_t par = inside_par(fl, variant, e->loop.body);
+    return varies ? varying_if_worth(fl, par) : par;
 }
 
 static int64_t branch_par(Flat *fl, VarSet *variant, const Exp *e)
 {
     /* G8 is not among the rules of moderate flattening. */
-    if (fl->mode == FLATTEN_MODERATE || atom_variant(variant, e->branch.test))
+    bool varies = atom_variant(variant, e->branch.test);
+    if (fl->mode == FLATTEN_MODERATE ||
+        (varies && (!fl->ragged || fl->level != 1 || !branch_parts(fl, e))))
         return 0;
-    int64_t a = walk_par(fl, variant, e->branch.then_);
-    int64_t b = walk_par(fl, variant, e->branch.else_);
-    return a > b ? a : b;
+    int64_t a = inside_par(fl, variant, e->branch.then_);
+    int64_t b = inside_par(fl, variant, e->branch.else_);
+    int64_t par = a > b ? a : b;
+    return varies ? varying_if_worth(fl, par) : par;
 }
 
 bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s)

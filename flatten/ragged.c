@@ -53,10 +53,8 @@ bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s)
     return !e->soac.op || is_flat_op(variant, e);
 }
 
-bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b)
+bool is_ragged_within(Flat *fl, VarSet *variant, const Body *b)
 {
-    VarSet *variant = varmap_new(fl->cx->perm);
-    nest_vars(S, variant);
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
         if (soac_is_ragged(fl, variant, s))
@@ -69,11 +67,18 @@ bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b)
     return false;
 }
 
+bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(S, variant);
+    return is_ragged_within(fl, variant, b);
+}
+
 /* --- Offsets -------------------------------------------------------------------------------- */
 
 static const MapNest host_nest;
 
-static Lambda *plus(Flat *fl, Loc loc)
+Lambda *plus_i64(Flat *fl, Loc loc)
 {
     Ctx *cx = fl->cx;
     Vars params = {0};
@@ -114,7 +119,7 @@ static Atom offsets_of(Flat *fl, Atom widths, Atom rows, Loc loc, Bld *out)
     Atom ends = bld_binop(out, loc, OP_ADD, rows, atom_i64(1));
     MapNest H = nest_push(fl, &host_nest, ends, NULL, NULL);
     Bld bl = bld_new(cx);
-    Seg sg = {.kind = E_SEGSCAN, .S = &H, .op = plus(fl, loc), .comm = true, .loc = loc};
+    Seg sg = {.kind = E_SEGSCAN, .S = &H, .op = plus_i64(fl, loc), .comm = true, .loc = loc};
     vec_push(cx->perm, &sg.res, width_before(fl, widths, atom_var(H.dims.at[0].idx), loc, &bl));
     vec_push(cx->perm, &sg.nes, atom_i64(0));
     sg.stms = bl.stms;
@@ -228,8 +233,7 @@ void keep_rows(Flat *fl, MapNest *S, Bld *out)
     d->rows_of = expand_atom(fl, &P, atom_var(d->row), "row", d->row->loc, out);
 }
 
-/* What S binds, for row number `row`. */
-static void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
+void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
 {
     define_indices(fl, S, row, loc, bl);
     const MapDim *outermost = &S->dims.at[0];

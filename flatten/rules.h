@@ -250,6 +250,7 @@ typedef struct {
     Body *loop;                     /* e_flat is the map as a loop (map_to_loop) */
     bool shared;                    /* only a work-group can use what is inside: e_flat is e_top */
     bool ragged;                    /* what is inside varies in width: e_flat is by rule G10 */
+    bool varying;                   /* loops or branches inside vary: e_flat is by G11, G12 */
 } MapPlan;
 MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b);
 /* A map without regular parallelism inside, in which a loop would free some. */
@@ -261,6 +262,10 @@ void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, co
 /* A map whose body has SOACs of widths that vary with it. */
 void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
                  MapPlan *p);
+/* A map whose body has loops that turn as often as each element wants, or branches that each takes
+ * or not, with parallelism inside. */
+void plan_varying(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
+                  MapPlan *p);
 /* e_intra, if it is worth having; else NULL, and p without it. */
 Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p);
 
@@ -269,6 +274,7 @@ Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p);
 typedef struct {
     bool top, rec;
     bool ragged;     /* what is inside varies in width */
+    bool varying;    /* ... in its loops and branches */
     const char *why; /* not both, or "" */
 } ReducePlan;
 ReducePlan plan_reduce(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b);
@@ -295,6 +301,9 @@ int64_t intra_width_bound(const Body *b);
 
 /* Nothing to weigh. */
 Cost no_cost(void);
+/* Is what b does a reduction in a loop that combines what it gives? Level 1 shares its elements out
+ * to as many work-items as fit (seglanes.c). */
+bool sums_in_loop(Flat *fl, const Body *b);
 /* What e_top with body b under S costs, where e_flat goes on under the nest. Maps of reductions are
  * one launch there as well, of more work-items that read rows once for many elements: e_top never
  * pays. Nor where constructs make many rows for each other, unless these are short. Most is not
@@ -304,6 +313,9 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
  * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
  * those of both branches; what is sequential inside of an element counts as in par_in_all. */
 Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl);
+/* ... where e_flat takes turns of the host for loops and branches that vary, which it counts and
+ * waits for in each. */
+Cost cost_of_turns(Flat *fl, const MapNest *S, const Body *intra, Bld *bl);
 /* ... where e_flat does not go on under the nest: little if b is a reduction in a loop that
  * combines what it gives. Else it is not weighed. */
 Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
@@ -353,6 +365,8 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
 Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* The body of a loop under S1: results that vary come from the nest, the others as they are. */
+Body *loop_body(Flat *fl, const MapNest *S1, const Exp *e, const VarSet *variant);
 /* map (\x -> e) xs as a loop that fills its results, so that parallelism of e that varies with x
  * can be exploited ("Balancing by Loop Interchange"). */
 Body *map_to_loop(Flat *fl, const Stm *s);
@@ -384,7 +398,8 @@ Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn);
 
 /* Is it a SOAC whose width varies with the nest, but not what it gives for an element? */
 bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
-/* Is a statement of b such a SOAC? */
+/* Is a statement of b such a SOAC? variant grows by what varies of b. */
+bool is_ragged_within(Flat *fl, VarSet *variant, const Body *b);
 bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
 /* Can the extent of the ragged SOACs of b under S be found by little code? */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
@@ -396,6 +411,10 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out);
 bool offsets_are_there(const Flat *fl, const MapNest *S, Atom width, Atom *offs, Atom *from);
 /* Are the widths of these rows there? */
 Ragged *known_ragged(MapNest *S, const Var *width);
+/* What S binds, for row number `row` of all its elements, those of the innermost dimension one
+ * behind the other (S with keep_rows). */
+void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl);
+Lambda *plus_i64(Flat *fl, Loc loc);
 /* Points that are rows of another nest, below S, know their own row by an array (MapDim.rows_of),
  * which is made if it is not there. */
 void keep_rows(Flat *fl, MapNest *S, Bld *out);
@@ -405,6 +424,43 @@ void keep_rows(Flat *fl, MapNest *S, Bld *out);
 bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+
+/* --- subset.c ------------------------------------------------------------------------------- */
+
+/* Elements of S, by their numbers (define_row): `which`, n of them. */
+typedef struct {
+    Atom n, which;
+} Subset;
+/* <e < n; element in which>, and what S binds for that element: elems, if it is not NULL, is the
+ * variable of its number. S with keep_rows. */
+MapNest nest_of_subset(Flat *fl, const MapNest *S, Subset sub, Var **elem, Loc loc);
+/* How many elements of N, of one dimension, have the flag that the code in bl gives. */
+Atom count_flags(Flat *fl, const MapNest *N, const Bld *bl, Atom flag, Loc loc, Bld *out);
+/* The places in N, of one dimension, of elements that have the flag (yes of them) and of those that
+ * have not, in order. */
+void part_places(Flat *fl, const MapNest *N, const Bld *bl, Atom flag, Subset *yes, Subset *no,
+                 Loc loc, Bld *out);
+/* dests[at] = vals for all of N, in place. */
+void put_rows(Flat *fl, const MapNest *N, Atom at, const Atoms *vals, Atoms *dests, Loc loc,
+              Bld *out);
+/* Arrays of `rows` rows that are nobody's yet, for values like pat's. */
+Atoms blank_rows(Flat *fl, Atom rows, const Vars *pat, Loc loc, Bld *out);
+/* An array whose `outer` outermost dimensions have `rows` elements together, as [rows]t. */
+Atom flat_rows(Flat *fl, Atom arr, int outer, Atom rows, Loc loc, Bld *out);
+/* [rows]t as an array over S. */
+Atom shape_rows(Flat *fl, const MapNest *S, Atom rows, Loc loc, Bld *out);
+
+/* --- varying.c ------------------------------------------------------------------------------ */
+
+/* Does the loop turn as often as each element of the nest wants? variant: with its params. */
+bool turns_vary(const VarSet *variant, const Exp *loop);
+/* May the branches be taken apart: do they leave what they use as it is? */
+bool branch_parts(Flat *fl, const Exp *e);
+/* What rules G11 and G12 could exploit in b under S: the parallelism inside of loops and branches
+ * that vary; 0: none. */
+int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b);
+Atoms rule_g11(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+Atoms rule_g12(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 
 /* --- histogram.c ---------------------------------------------------------------------------- */
 
