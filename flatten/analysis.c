@@ -90,6 +90,69 @@ bool is_cheap(const Flat *fl, const Stm *s)
     return e->kind == E_CONV || e->kind == E_ATOM || e->kind == E_REARRANGE || e->kind == E_RESHAPE;
 }
 
+/* --- What varies ------------------------------------------------------------------------------ */
+
+static bool is_kind(const Exp *e)
+{
+    return e->kind == E_MAP || e->kind == E_REDUCE || e->kind == E_SCAN || e->kind == E_REDOMAP ||
+           e->kind == E_SCANOMAP;
+}
+
+/* Are the results of the function of sizes that do not vary? */
+static bool elements_are_regular(const VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    int n_red = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
+    for (int k = 0; k < s->pat.n; k++) {
+        Type t = s->pat.at[k]->type;
+        for (int d = k < n_red ? 0 : 1; d < t.rank; d++)
+            if (atom_variant(variant, t.dims[d]))
+                return false;
+    }
+    return true;
+}
+
+bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (fl->level != 1 || !is_kind(e) || (e->attrs & ATTR_SEQUENTIAL) ||
+        !atom_variant(variant, e->soac.width) || !elements_are_regular(variant, s))
+        return false;
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        if (is_consumed(fl, e->soac.arrs.at[k]))
+            return false;
+    for (int k = 0; k < s->pat.n; k++)
+        if (is_consumed(fl, atom_var(s->pat.at[k])))
+            return false;
+    return !e->soac.op || is_flat_op(variant, e);
+}
+
+bool is_ragged_within(Flat *fl, VarSet *variant, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (soac_is_ragged(fl, variant, s))
+            return true;
+        if (is_floatable(fl, s) && !exp_uses_any(s->exp, variant))
+            continue;
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return false;
+}
+
+bool turns_vary(const VarSet *variant, const Exp *loop)
+{
+    return loop->loop.kind == LOOP_FOR ? atom_variant(variant, loop->loop.bound)
+                                       : varset_has(variant, loop->loop.cond);
+}
+
+/* May the branches be taken apart: do they leave what they use as it is? */
+static bool branch_parts(Flat *fl, const Exp *e)
+{
+    return exp_consumes(fl->cx, e).n == 0;
+}
+
 /* --- Inner parallelism ---------------------------------------------------------------------- */
 
 static int64_t times(int64_t a, int64_t b)
@@ -252,6 +315,49 @@ int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b)
 int64_t group_body_par(Flat *fl, const Body *b)
 {
     return walk_par(fl, varmap_new(fl->cx->perm), b);
+}
+
+static int64_t varying_in(Flat *fl, VarSet *variant, const Body *b);
+
+/* Of a loop or branch; fl is one that exploits what varies. */
+static int64_t varying_stm(Flat *fl, VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    int64_t par = stm_par(fl, variant, s);
+    if (par == 0)
+        return 0;
+    if (e->kind == E_LOOP)
+        return turns_vary(variant, e) ? par : varying_in(fl, variant, e->loop.body);
+    if (atom_variant(variant, e->branch.test))
+        return par;
+    int64_t a = varying_in(fl, variant, e->branch.then_);
+    int64_t b = varying_in(fl, variant, e->branch.else_);
+    return a > b ? a : b;
+}
+
+static int64_t varying_in(Flat *fl, VarSet *variant, const Body *b)
+{
+    int64_t most = 0;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (is_floatable(fl, s) && !exp_uses_any(s->exp, variant))
+            continue;
+        bool inside = s->exp->kind == E_LOOP || s->exp->kind == E_IF;
+        int64_t par = inside ? varying_stm(fl, variant, s) : 0;
+        most = par > most ? par : most;
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return most;
+}
+
+int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b)
+{
+    Flat all = *fl;
+    VarSet *variant = varmap_new(fl->cx->perm);
+    all.ragged = true;
+    nest_vars(S, variant);
+    return varying_in(&all, variant, b);
 }
 
 /* The map that is all that is parallel in b; NULL: nothing is, or (*more) something else is. */

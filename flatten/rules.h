@@ -164,6 +164,15 @@ enum { PAR_UNKNOWN = 1 << 30 };
 int64_t stm_par(Flat *fl, VarSet *variant, const Stm *s);
 /* A SOAC that may become a construct: its own sizes and operator are regular. */
 bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s);
+/* Is it a SOAC whose width varies with the nest, but not what it gives for an element? */
+bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
+/* Is a statement of b such a SOAC? variant grows by what varies of b. */
+bool is_ragged_within(Flat *fl, VarSet *variant, const Body *b);
+/* Does the loop turn as often as each element of the nest wants? variant: with its params. */
+bool turns_vary(const VarSet *variant, const Exp *loop);
+/* What rules G11 and G12 could exploit in b under S: the parallelism inside of loops and branches
+ * that vary; 0: none. */
+int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b);
 /* Adds the params of a loop that vary inside the nest (the others, host scalars such as counters,
  * stay what they are when the loop is interchanged). */
 void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop);
@@ -396,10 +405,7 @@ Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn);
 
 /* --- ragged.c ------------------------------------------------------------------------------- */
 
-/* Is it a SOAC whose width varies with the nest, but not what it gives for an element? */
-bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
-/* Is a statement of b such a SOAC? variant grows by what varies of b. */
-bool is_ragged_within(Flat *fl, VarSet *variant, const Body *b);
+/* Is one of the statements of b a SOAC whose width varies with S? */
 bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
 /* Can the extent of the ragged SOACs of b under S be found by little code? */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
@@ -411,10 +417,6 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out);
 bool offsets_are_there(const Flat *fl, const MapNest *S, Atom width, Atom *offs, Atom *from);
 /* Are the widths of these rows there? */
 Ragged *known_ragged(MapNest *S, const Var *width);
-/* What S binds, for row number `row` of all its elements, those of the innermost dimension one
- * behind the other (S with keep_rows). */
-void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl);
-Lambda *plus_i64(Flat *fl, Loc loc);
 /* Points that are rows of another nest, below S, know their own row by an array (MapDim.rows_of),
  * which is made if it is not there. */
 void keep_rows(Flat *fl, MapNest *S, Bld *out);
@@ -431,6 +433,10 @@ void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 typedef struct {
     Atom n, which;
 } Subset;
+/* What S binds, for row number `row` of all its elements, those of the innermost dimension one
+ * behind the other (S with keep_rows). */
+void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl);
+Lambda *plus_i64(Flat *fl, Loc loc);
 /* <e < n; element in which>, and what S binds for that element: elems, if it is not NULL, is the
  * variable of its number. S with keep_rows. */
 MapNest nest_of_subset(Flat *fl, const MapNest *S, Subset sub, Var **elem, Loc loc);
@@ -452,13 +458,6 @@ Atom shape_rows(Flat *fl, const MapNest *S, Atom rows, Loc loc, Bld *out);
 
 /* --- varying.c ------------------------------------------------------------------------------ */
 
-/* Does the loop turn as often as each element of the nest wants? variant: with its params. */
-bool turns_vary(const VarSet *variant, const Exp *loop);
-/* May the branches be taken apart: do they leave what they use as it is? */
-bool branch_parts(Flat *fl, const Exp *e);
-/* What rules G11 and G12 could exploit in b under S: the parallelism inside of loops and branches
- * that vary; 0: none. */
-int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b);
 Atoms rule_g11(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g12(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 

@@ -10,6 +10,52 @@
 
 static const MapNest host_nest;
 
+/* --- Elements of S ---------------------------------------------------------------------------- */
+
+static void define(Flat *fl, Bld *bl, Var *v, Exp *e)
+{
+    Stm s = {.exp = e};
+    vec_push(fl->cx->perm, &s.pat, v);
+    bld_stm(bl, s);
+}
+
+/* The indices of S of row number `row`. */
+static void define_indices(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
+{
+    Ctx *cx = fl->cx;
+    for (int d = S->dims.n - 1; d >= 0; d--) {
+        const MapDim *nd = &S->dims.at[d];
+        if (d == 0) {
+            define(fl, bl, nd->idx, exp_atom(cx, loc, row));
+            continue;
+        }
+        /* where there is a row there is a width */
+        Atom width = bld_binop(bl, loc, OP_MAX, nd->width, atom_i64(1));
+        define(fl, bl, nd->idx, exp_binop(cx, loc, OP_REM, row, width));
+        row = bld_exp(bl, "row", exp_binop(cx, loc, OP_QUOT, row, width));
+    }
+}
+
+void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
+{
+    define_indices(fl, S, row, loc, bl);
+    const MapDim *outermost = &S->dims.at[0];
+    if (outermost->row) {
+        Atom point = atom_var(outermost->idx);
+        Exp *own = exp_index(fl->cx, loc, outermost->rows_of, &point, 1, true);
+        define(fl, bl, outermost->row, own);
+    }
+    for (int d = 0; d < S->dims.n; d++) {
+        const MapDim *nd = &S->dims.at[d];
+        for (int k = 0; k < nd->xs.n; k++) {
+            Var *x = nd->xs.at[k];
+            Atom a = element_at(fl, nd->arrs.at[k], x, atom_var(nd->idx), bl);
+            define(fl, bl, x, exp_atom(fl->cx, loc, a));
+        }
+        vec_append(fl->cx->perm, &bl->stms, &nd->pre);
+    }
+}
+
 MapNest nest_of_subset(Flat *fl, const MapNest *S, Subset sub, Var **elem, Loc loc)
 {
     Vars xs = {0};
@@ -27,6 +73,19 @@ MapNest nest_of_subset(Flat *fl, const MapNest *S, Subset sub, Var **elem, Loc l
 }
 
 /* --- Flags ---------------------------------------------------------------------------------- */
+
+Lambda *plus_i64(Flat *fl, Loc loc)
+{
+    Ctx *cx = fl->cx;
+    Vars params = {0};
+    vec_push(cx->perm, &params, var_new(cx, "a", type_prim(T_I64), loc));
+    vec_push(cx->perm, &params, var_new(cx, "b", type_prim(T_I64), loc));
+    Bld bl = bld_new(cx);
+    Exp *sum = exp_binop(cx, loc, OP_ADD, atom_var(params.at[0]), atom_var(params.at[1]));
+    Atoms res = {0};
+    vec_push(cx->perm, &res, bld_exp(&bl, "sum", sum));
+    return lambda_new(cx, params, bld_body(&bl, res));
+}
 
 /* 1 for each element of N that has the flag, reduced or scanned. */
 static Atom sum_flags(Flat *fl, ExpKind kind, const MapNest *N, const Bld *code, Atom flag, Loc loc,

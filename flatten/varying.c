@@ -17,62 +17,6 @@
 
 static const MapNest host_nest;
 
-/* --- Questions ------------------------------------------------------------------------------ */
-
-bool turns_vary(const VarSet *variant, const Exp *loop)
-{
-    return loop->loop.kind == LOOP_FOR ? atom_variant(variant, loop->loop.bound)
-                                       : varset_has(variant, loop->loop.cond);
-}
-
-bool branch_parts(Flat *fl, const Exp *e)
-{
-    return exp_consumes(fl->cx, e).n == 0;
-}
-
-static int64_t varying_in(Flat *fl, VarSet *variant, const Body *b);
-
-/* Of a loop or branch; fl is one that exploits what varies. */
-static int64_t varying_stm(Flat *fl, VarSet *variant, const Stm *s)
-{
-    const Exp *e = s->exp;
-    int64_t par = stm_par(fl, variant, s);
-    if (par == 0)
-        return 0;
-    if (e->kind == E_LOOP)
-        return turns_vary(variant, e) ? par : varying_in(fl, variant, e->loop.body);
-    if (atom_variant(variant, e->branch.test))
-        return par;
-    int64_t a = varying_in(fl, variant, e->branch.then_);
-    int64_t b = varying_in(fl, variant, e->branch.else_);
-    return a > b ? a : b;
-}
-
-static int64_t varying_in(Flat *fl, VarSet *variant, const Body *b)
-{
-    int64_t most = 0;
-    for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        if (is_floatable(fl, s) && !exp_uses_any(s->exp, variant))
-            continue;
-        bool inside = s->exp->kind == E_LOOP || s->exp->kind == E_IF;
-        int64_t par = inside ? varying_stm(fl, variant, s) : 0;
-        most = par > most ? par : most;
-        for (int k = 0; k < s->pat.n; k++)
-            varset_add(variant, s->pat.at[k]);
-    }
-    return most;
-}
-
-int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b)
-{
-    Flat all = *fl;
-    VarSet *variant = varmap_new(fl->cx->perm);
-    all.ragged = true;
-    nest_vars(S, variant);
-    return varying_in(&all, variant, b);
-}
-
 /* --- G12: loops ----------------------------------------------------------------------------- */
 
 typedef struct {
