@@ -340,6 +340,8 @@ Atoms rule_g12(Flat *fl, const MapNest *S0, const Stm *s, Bld *out)
     Host h = host_loop(&t, &first, count_live(&t, &first, out), out);
     host_turn(&t, &h);
     Atoms made = bld_exps(out, "turned", h.loop);
+    for (int k = 0; k < made.n; k++)
+        made.at[k].var->base = h.loop->loop.params.at[k]->base;
     int m = 2; /* more, live */
     State last = {.those = {.n = made.at[m++]}};
     if (e->loop.kind == LOOP_FOR)
