@@ -90,6 +90,68 @@ bool is_cheap(const Flat *fl, const Stm *s)
     return e->kind == E_CONV || e->kind == E_ATOM || e->kind == E_REARRANGE || e->kind == E_RESHAPE;
 }
 
+/* --- What varies ------------------------------------------------------------------------------ */
+
+static bool is_kind(const Exp *e)
+{
+    return e->kind == E_MAP || e->kind == E_REDUCE || e->kind == E_SCAN || e->kind == E_REDOMAP ||
+           e->kind == E_SCANOMAP;
+}
+
+bool elements_are_regular(const VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    int n_red = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
+    for (int k = 0; k < s->pat.n; k++) {
+        Type t = s->pat.at[k]->type;
+        for (int d = k < n_red ? 0 : 1; d < t.rank; d++)
+            if (atom_variant(variant, t.dims[d]))
+                return false;
+    }
+    return true;
+}
+
+bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (fl->level != 1 || !is_kind(e) || (e->attrs & ATTR_SEQUENTIAL) ||
+        !atom_variant(variant, e->soac.width) || !elements_are_regular(variant, s))
+        return false;
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        if (is_consumed(fl, e->soac.arrs.at[k]))
+            return false;
+    for (int k = 0; k < s->pat.n; k++)
+        if (is_consumed(fl, atom_var(s->pat.at[k])))
+            return false;
+    return !e->soac.op || is_flat_op(variant, e);
+}
+
+bool is_ragged_within(Flat *fl, VarSet *variant, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (soac_is_ragged(fl, variant, s))
+            return true;
+        if (is_floatable(fl, s) && !exp_uses_any(s->exp, variant))
+            continue;
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return false;
+}
+
+bool turns_vary(const VarSet *variant, const Exp *loop)
+{
+    return loop->loop.kind == LOOP_FOR ? atom_variant(variant, loop->loop.bound)
+                                       : varset_has(variant, loop->loop.cond);
+}
+
+/* May the branches be taken apart: do they leave what they use as it is? */
+static bool branch_parts(Flat *fl, const Exp *e)
+{
+    return exp_consumes(fl->cx, e).n == 0;
+}
+
 /* --- Inner parallelism ---------------------------------------------------------------------- */
 
 static int64_t times(int64_t a, int64_t b)
@@ -153,24 +215,43 @@ void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop)
     }
 }
 
+/* Where what varies becomes parallel, SOACs of varying width inside of loops and branches count. */
+static int64_t inside_par(Flat *fl, VarSet *variant, const Body *b)
+{
+    int64_t par = walk_par(fl, variant, b);
+    return fl->ragged && is_ragged_within(fl, variant, b) ? PAR_UNKNOWN : par;
+}
+
+/* Of loops and branches that vary: what is constant below a warp stays with its thread. */
+static int64_t varying_if_worth(const Flat *fl, int64_t par)
+{
+    return fl->mode == FLATTEN_FULL || par >= RT_USUAL_WARP ? par : 0;
+}
+
 static int64_t loop_par(Flat *fl, VarSet *variant, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (e->loop.kind != LOOP_FOR || atom_variant(variant, e->loop.bound) ||
-        types_variant(variant, &e->loop.params))
+    bool may_vary = fl->ragged && fl->level == 1;
+    if (types_variant(variant, &e->loop.params) ||
+        (!may_vary && (e->loop.kind != LOOP_FOR || atom_variant(variant, e->loop.bound))))
         return 0;
     add_variant_params(fl, variant, e);
-    return walk_par(fl, variant, e->loop.body);
+    bool varies = turns_vary(variant, e);
+    int64_t par = inside_par(fl, variant, e->loop.body);
+    return varies ? varying_if_worth(fl, par) : par;
 }
 
 static int64_t branch_par(Flat *fl, VarSet *variant, const Exp *e)
 {
     /* G8 is not among the rules of moderate flattening. */
-    if (fl->mode == FLATTEN_MODERATE || atom_variant(variant, e->branch.test))
+    bool varies = atom_variant(variant, e->branch.test);
+    if (fl->mode == FLATTEN_MODERATE ||
+        (varies && (!fl->ragged || fl->level != 1 || !branch_parts(fl, e))))
         return 0;
-    int64_t a = walk_par(fl, variant, e->branch.then_);
-    int64_t b = walk_par(fl, variant, e->branch.else_);
-    return a > b ? a : b;
+    int64_t a = inside_par(fl, variant, e->branch.then_);
+    int64_t b = inside_par(fl, variant, e->branch.else_);
+    int64_t par = a > b ? a : b;
+    return varies ? varying_if_worth(fl, par) : par;
 }
 
 bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s)
@@ -233,6 +314,49 @@ int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b)
 int64_t group_body_par(Flat *fl, const Body *b)
 {
     return walk_par(fl, varmap_new(fl->cx->perm), b);
+}
+
+static int64_t varying_in(Flat *fl, VarSet *variant, const Body *b);
+
+/* Of a loop or branch; fl is one that exploits what varies. */
+static int64_t varying_stm(Flat *fl, VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    int64_t par = stm_par(fl, variant, s);
+    if (par == 0)
+        return 0;
+    if (e->kind == E_LOOP)
+        return turns_vary(variant, e) ? par : varying_in(fl, variant, e->loop.body);
+    if (atom_variant(variant, e->branch.test))
+        return par;
+    int64_t a = varying_in(fl, variant, e->branch.then_);
+    int64_t b = varying_in(fl, variant, e->branch.else_);
+    return a > b ? a : b;
+}
+
+static int64_t varying_in(Flat *fl, VarSet *variant, const Body *b)
+{
+    int64_t most = 0;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (is_floatable(fl, s) && !exp_uses_any(s->exp, variant))
+            continue;
+        bool inside = s->exp->kind == E_LOOP || s->exp->kind == E_IF;
+        int64_t par = inside ? varying_stm(fl, variant, s) : 0;
+        most = par > most ? par : most;
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return most;
+}
+
+int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b)
+{
+    Flat all = *fl;
+    VarSet *variant = varmap_new(fl->cx->perm);
+    all.ragged = true;
+    nest_vars(S, variant);
+    return varying_in(&all, variant, b);
 }
 
 /* The map that is all that is parallel in b; NULL: nothing is, or (*more) something else is. */

@@ -178,9 +178,7 @@ static bool reads_again(const MapNest *S, const Body *b, const Nest *nest)
     return false;
 }
 
-/* Is what b does a reduction in a loop that combines what it gives? Level 1 shares its elements out
- * to as many work-items as fit (seglanes.c). */
-static bool sums_in_loop(Flat *fl, const Body *b)
+bool sums_in_loop(Flat *fl, const Body *b)
 {
     Summing s;
     return body_sums(fl->cx, b, &s) && s.loop;
@@ -224,7 +222,8 @@ static bool scans_alone(const Exp *e)
     return exp_is_seg(e) && body_any(e->seg.body, is_scan);
 }
 
-static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+/* Of so many constructs. */
+static Cost cost_of_constructs(Flat *fl, const MapNest *S, const Body *b, int constructs, Bld *bl)
 {
     Costs c = {.fl = fl,
                .inside = varmap_new(fl->cx->perm),
@@ -233,10 +232,6 @@ static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
                .steps = atom_i64(0),
                .elems = atom_i64(0),
                .products = atom_i64(0)};
-    int constructs = 0;
-    count_constructs(&constructs, (Body *)(uintptr_t)b);
-    if (constructs < 2)
-        return cost_of_one(S, b);
     if (body_any(b, scans_alone))
         return (Cost){.spared = atom_i64(constructs - 1),
                       .steps = atom_i64(0),
@@ -258,19 +253,74 @@ static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
                   .elems = times(bl, (Loc){0}, groups, c.elems)};
 }
 
+static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+{
+    int constructs = 0;
+    count_constructs(&constructs, (Body *)(uintptr_t)b);
+    return constructs < 2 ? cost_of_one(S, b) : cost_of_constructs(fl, S, b, constructs, bl);
+}
+
+Cost cost_of_turns(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+{
+    enum { MORE = 5 /* launches: those that end are counted, and the host reads how many */ };
+    int constructs = MORE;
+    count_constructs(&constructs, (Body *)(uintptr_t)b);
+    return cost_of_constructs(fl, S, b, constructs, bl);
+}
+
 /* --- Versions of reductions and scans of rows, and of nothing else -------------------------- */
+
+/* Is the array outside no view that may have its rows apart? */
+static bool lies_in_order(const Flat *fl, Atom root)
+{
+    const Exp *e = def_of(fl, root);
+    while (e && e->kind == E_RESHAPE)
+        e = def_of(fl, e->reshape.arr);
+    return !e || !exp_is(e, F_VIEW);
+}
+
+static const Exp *bound_in_pre(const MapDim *nd, const Var *v)
+{
+    const Exp *e = NULL;
+    for (int i = nd->pre.n - 1; v && i >= 0; i--) {
+        const Stm *s = &nd->pre.at[i];
+        if (s->pat.n != 1 || s->pat.at[0] != v)
+            continue;
+        e = s->exp;
+        if (e->kind != E_ATOM)
+            return e;
+        v = e->atom.var;
+    }
+    return e;
+}
+
+/* Is `a` a row of what an element of S's outermost dimension has of an array outside, where S is
+ * over a part of another nest (subset.c)? */
+static bool is_row_of_part(const Flat *fl, const MapNest *S, Atom a)
+{
+    int d, k, last = S->dims.n - 1;
+    while (a.var && nest_find(S, a.var, &d, &k) && d == last && d > 0) {
+        a = S->dims.at[d].arrs.at[k];
+        last--;
+    }
+    const Exp *e = last == 0 ? bound_in_pre(&S->dims.at[0], a.var) : NULL;
+    VarSet *own = varmap_new(fl->cx->perm);
+    nest_vars(S, own);
+    return e && e->kind == E_INDEX && atom_variant(own, e->index.at.at[0].start) &&
+           !e->index.at.at[0].is_slice && !varset_has(own, e->index.arr.var) &&
+           lies_in_order(fl, e->index.arr);
+}
 
 /* Is `a`, under S, a row of an array whose rows lie one behind the other: does it vary with all of
  * S, and is the array outside no view that may have them apart? */
 static bool is_own_row(const Flat *fl, const MapNest *S, Atom a)
 {
     Chain c;
-    if (atom_type(a).rank != 1 || !nest_chain(S, a, &c) || !chain_is_full(S, &c))
+    if (atom_type(a).rank != 1)
         return false;
-    const Exp *e = def_of(fl, c.root);
-    while (e && e->kind == E_RESHAPE)
-        e = def_of(fl, e->reshape.arr);
-    return !e || !exp_is(e, F_VIEW);
+    if (!nest_chain(S, a, &c))
+        return is_row_of_part(fl, S, a);
+    return chain_is_full(S, &c) && lies_in_order(fl, c.root);
 }
 
 /* ... a column, that is, a row of a transposed array, whose neighbours lie beside it? */

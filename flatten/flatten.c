@@ -27,6 +27,8 @@
  *  G8    rule_g8    interchange.c  g8-*.ir                an if under S, condition invariant to S
  *  G9    rule_g9    reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
  *  G10   rule_g10   ragged.c       g10-*.ir               SOACs whose width varies with the nest
+ *  G11   rule_g11   varying.c      g11-*.ir               an if under S, condition variant to S
+ *  G12   rule_g12   varying.c      g12-*.ir               a loop whose turns vary with S
  *  G13   rule_g13   filters.c      g13-*.ir               filters under S
  *
  * Beyond the paper: what the turns of a loop under S do alike for all of S is done ahead (turns.c);
@@ -271,7 +273,7 @@ static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1,
 }
 
 static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1, const Body *b,
-                       const Body *intra, bool shared, const Stm *s, const Extent *x)
+                       const Body *intra, const MapPlan *plan, const Stm *s, const Extent *x)
 {
     const Exp *e = s->exp;
     Bld mid = bld_new(fl->cx), par = bld_new(fl->cx);
@@ -281,7 +283,9 @@ static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *
         p = par_of_row_groups(x, &par);
     else
         p = (Par){par_of_intra(fl, S1, intra, &par), par_in_all(fl, S1, intra, &par),
-                  shared ? no_cost() : cost_of_middle(fl, S1, b, intra, &par)};
+                  plan->shared    ? no_cost()
+                  : plan->varying ? cost_of_turns(fl, S1, intra, &par)
+                                  : cost_of_middle(fl, S1, b, intra, &par)};
     version_add(fl, vs, true, bld_body(&mid, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_middle: segmap^%d around level %d; %s", fl->level, fl->level - 1,
              vec_last(vs).name);
@@ -307,7 +311,7 @@ static Atoms flat_results(Flat *fl, const MapNest *S, const MapNest *S1, const S
     Flat inner = *fl;
     inner.path = versions_path(fl, vs);
     inner.depth++;
-    inner.ragged |= p->ragged || p->mixed;
+    inner.ragged |= p->ragged || p->mixed || p->varying;
     if (p->shared)
         return bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, rename_body(fl->cx, b), s->exp->loc),
                           out);
@@ -348,13 +352,14 @@ static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
         return bind_results(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), out);
     }
     if (intra) {
-        add_middle(fl, &vs, S, S1, b, intra, p.shared, s, x);
+        add_middle(fl, &vs, S, S1, b, intra, &p, s, x);
         log_move_last(fl, log_at);
     }
     log_rule(fl, "G3", S1, e, "e_flat: %s",
              p.loop                ? "a loop, its body under the outer nest"
              : p.shared            ? "e_top again, where work-groups do not fit"
              : p.ragged || p.mixed ? "go on under the nest, of varying widths, too"
+             : p.varying           ? "go on under the nest, with what varies in it, too"
                                    : "go on under the nest");
     if (vs.n == 0)
         return name_results(fl, S, s, flat_results(fl, S, S1, s, b, &p, &vs, out), out);
@@ -386,6 +391,7 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         plan_ragged(fl, S, &S1, e, b, &p);
     else if (inner > 0)
         plan_mixed(fl, &S1, e, b, &p);
+    plan_varying(fl, S, &S1, e, b, &p);
     if (inner == 0 && p.top && !p.flat)
         plan_shared(fl, S, &S1, e, b, &p);
     if (p.top && !p.flat)

@@ -108,8 +108,7 @@ static void loop_params(Flat *fl, const MapNest *S, MapNest *S1, const Exp *e, c
     }
 }
 
-/* The body of the loop under S1: results that vary come from the nest, the others as they are. */
-static Body *loop_body(Flat *fl, const MapNest *S1, const Exp *e, const VarSet *variant)
+Body *loop_body(Flat *fl, const MapNest *S1, const Exp *e, const VarSet *variant)
 {
     Ctx *cx = fl->cx;
     Body varying = {.stms = e->loop.body->stms};
@@ -133,10 +132,13 @@ Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     ASSERT(!is_host(S));
     Ctx *cx = fl->cx;
-    const Exp *e = loop_ahead(fl, S, s->exp, out);
-    e = e ? e : s->exp;
     VarSet *variant = varmap_new(cx->perm);
     nest_vars(S, variant);
+    add_variant_params(fl, variant, s->exp);
+    if (turns_vary(variant, s->exp))
+        return rule_g12(fl, S, s, out);
+    const Exp *e = loop_ahead(fl, S, s->exp, out);
+    e = e ? e : s->exp;
     add_variant_params(fl, variant, e);
     log_rule(fl, "G7", S, e, "the nest goes into the loop");
     HostLoop h = {0};
@@ -215,6 +217,10 @@ Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     const Exp *e = s->exp;
     ASSERT(!is_host(S));
+    VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(S, variant);
+    if (atom_variant(variant, e->branch.test))
+        return rule_g11(fl, S, s, out);
     log_rule(fl, "G8", S, e, "the nest goes into both branches");
     Flat inner = *fl;
     inner.depth++;

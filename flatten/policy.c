@@ -61,11 +61,12 @@ void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p)
     p->no_middle = "irregular inside the work-group";
 }
 
-/* Could work-groups run b together, and gain by that? */
-static bool is_shareable(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, MapPlan *p)
+/* Could work-groups run b together, and gain by that? par: of what they would share. */
+static bool is_shareable(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, int64_t par,
+                         MapPlan *p)
 {
     if (!has_recurrence(b) || (e->attrs & (ATTR_SEQUENTIAL_INNER | ATTR_NO_INTRA)) ||
-        group_body_par(fl, b) < RT_USUAL_WARP)
+        par < RT_USUAL_WARP)
         return false;
     int log_at = fl->log->n;
     const Body *intra = intra_body(fl, S1, b, &p->no_middle);
@@ -76,7 +77,8 @@ static bool is_shareable(Flat *fl, const MapNest *S1, const Exp *e, const Body *
 void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
                  MapPlan *p)
 {
-    if (fl->mode == FLATTEN_INCREMENTAL && versions_allowed(fl, S) && is_shareable(fl, S1, e, b, p))
+    if (fl->mode == FLATTEN_INCREMENTAL && versions_allowed(fl, S) &&
+        is_shareable(fl, S1, e, b, group_body_par(fl, b), p))
         p->middle = p->flat = p->shared = true;
 }
 
@@ -99,7 +101,27 @@ void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, co
         p->flat = p->ragged = true;
         p->top = !inner && !(e->attrs & ATTR_NO_OUTER);
         p->no_top = inner ? "attribute only_inner" : "attribute no_outer";
-        p->middle = !inner && is_shareable(fl, S1, e, b, p);
+        p->middle = !inner && is_shareable(fl, S1, e, b, group_body_par(fl, b), p);
+    }
+}
+
+void plan_varying(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
+                  MapPlan *p)
+{
+    if (fl->mode != FLATTEN_INCREMENTAL || fl->level != 1 || p->ragged || p->loop ||
+        (e->attrs & ATTR_SEQUENTIAL_INNER) || sums_in_loop(fl, b)) /* one launch has all turns */
+        return;
+    int64_t par = varying_par(fl, S1, b);
+    bool inner = e->attrs & ATTR_ONLY_INNER;
+    if (par == 0)
+        return;
+    if (p->flat) {
+        p->varying = p->top || p->middle || inner;
+    } else if (!fl->ragged && versions_allowed(fl, S)) {
+        p->flat = p->varying = true;
+        p->top = !inner && !(e->attrs & ATTR_NO_OUTER);
+        p->no_top = inner ? "attribute only_inner" : "attribute no_outer";
+        p->middle = !inner && is_shareable(fl, S1, e, b, par, p);
     }
 }
 
@@ -135,6 +157,10 @@ ReducePlan plan_reduce(Flat *fl, const MapNest *S, const MapNest *S1, const Exp 
         (fl->ragged || extent_is_plain(fl, S1, b))) {
         inner = PAR_UNKNOWN;
         p.ragged = true;
+    } else if (fl->mode == FLATTEN_INCREMENTAL && fl->level == 1 && !fl->ragged) {
+        int64_t varying = varying_par(fl, S1, b);
+        p.varying = varying > inner;
+        inner = varying > inner ? varying : inner;
     }
     if (inner == 0 || fl->level == 0) {
         p.rec = false;
@@ -150,7 +176,8 @@ ReducePlan plan_reduce(Flat *fl, const MapNest *S, const MapNest *S1, const Exp 
     } else {
         p.top = inc && !fl->ragged && !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INNER));
         if (p.top && !versions_allowed(fl, S)) {
-            p.top = false;
+            p.top = p.varying; /* which only versions make worth it */
+            p.rec = !p.varying;
             p.why = MANY_VERSIONS;
         }
     }

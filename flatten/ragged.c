@@ -18,72 +18,16 @@
 
 /* --- Questions ------------------------------------------------------------------------------ */
 
-static bool is_kind(const Exp *e)
-{
-    return e->kind == E_MAP || e->kind == E_REDUCE || e->kind == E_SCAN || e->kind == E_REDOMAP ||
-           e->kind == E_SCANOMAP;
-}
-
-bool elements_are_regular(const VarSet *variant, const Stm *s)
-{
-    const Exp *e = s->exp;
-    int n_red = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
-    for (int k = 0; k < s->pat.n; k++) {
-        Type t = s->pat.at[k]->type;
-        for (int d = k < n_red ? 0 : 1; d < t.rank; d++)
-            if (atom_variant(variant, t.dims[d]))
-                return false;
-    }
-    return true;
-}
-
-bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s)
-{
-    const Exp *e = s->exp;
-    if (fl->level != 1 || !is_kind(e) || (e->attrs & ATTR_SEQUENTIAL) ||
-        !atom_variant(variant, e->soac.width) || !elements_are_regular(variant, s))
-        return false;
-    for (int k = 0; k < e->soac.arrs.n; k++)
-        if (is_consumed(fl, e->soac.arrs.at[k]))
-            return false;
-    for (int k = 0; k < s->pat.n; k++)
-        if (is_consumed(fl, atom_var(s->pat.at[k])))
-            return false;
-    return !e->soac.op || is_flat_op(variant, e);
-}
-
 bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b)
 {
     VarSet *variant = varmap_new(fl->cx->perm);
     nest_vars(S, variant);
-    for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        if (soac_is_ragged(fl, variant, s))
-            return true;
-        if (is_floatable(fl, s) && !exp_uses_any(s->exp, variant))
-            continue;
-        for (int k = 0; k < s->pat.n; k++)
-            varset_add(variant, s->pat.at[k]);
-    }
-    return false;
+    return is_ragged_within(fl, variant, b);
 }
 
 /* --- Offsets -------------------------------------------------------------------------------- */
 
 static const MapNest host_nest;
-
-static Lambda *plus(Flat *fl, Loc loc)
-{
-    Ctx *cx = fl->cx;
-    Vars params = {0};
-    vec_push(cx->perm, &params, var_new(cx, "a", type_prim(T_I64), loc));
-    vec_push(cx->perm, &params, var_new(cx, "b", type_prim(T_I64), loc));
-    Bld bl = bld_new(cx);
-    Exp *sum = exp_binop(cx, loc, OP_ADD, atom_var(params.at[0]), atom_var(params.at[1]));
-    Atoms res = {0};
-    vec_push(cx->perm, &res, bld_exp(&bl, "sum", sum));
-    return lambda_new(cx, params, bld_body(&bl, res));
-}
 
 static Body *giving(Flat *fl, Bld *bl, Atom a)
 {
@@ -113,7 +57,7 @@ static Atom offsets_of(Flat *fl, Atom widths, Atom rows, Loc loc, Bld *out)
     Atom ends = bld_binop(out, loc, OP_ADD, rows, atom_i64(1));
     MapNest H = nest_push(fl, &host_nest, ends, NULL, NULL);
     Bld bl = bld_new(cx);
-    Seg sg = {.kind = E_SEGSCAN, .S = &H, .op = plus(fl, loc), .comm = true, .loc = loc};
+    Seg sg = {.kind = E_SEGSCAN, .S = &H, .op = plus_i64(fl, loc), .comm = true, .loc = loc};
     vec_push(cx->perm, &sg.res, width_before(fl, widths, atom_var(H.dims.at[0].idx), loc, &bl));
     vec_push(cx->perm, &sg.nes, atom_i64(0));
     sg.stms = bl.stms;
@@ -200,23 +144,6 @@ static void define(Flat *fl, Bld *bl, Var *v, Exp *e)
     bld_stm(bl, s);
 }
 
-/* The indices of S of row number `row`. */
-static void define_indices(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
-{
-    Ctx *cx = fl->cx;
-    for (int d = S->dims.n - 1; d >= 0; d--) {
-        const MapDim *nd = &S->dims.at[d];
-        if (d == 0) {
-            define(fl, bl, nd->idx, exp_atom(cx, loc, row));
-            continue;
-        }
-        /* where there is a row there is a width */
-        Atom width = bld_binop(bl, loc, OP_MAX, nd->width, atom_i64(1));
-        define(fl, bl, nd->idx, exp_binop(cx, loc, OP_REM, row, width));
-        row = bld_exp(bl, "row", exp_binop(cx, loc, OP_QUOT, row, width));
-    }
-}
-
 void keep_rows(Flat *fl, MapNest *S, Bld *out)
 {
     MapDim *d = &S->dims.at[0];
@@ -225,26 +152,6 @@ void keep_rows(Flat *fl, MapNest *S, Bld *out)
     MapNest P = nest_push(fl, &host_nest, d->width, NULL, NULL);
     P.dims.at[0] = *d;
     d->rows_of = expand_atom(fl, &P, atom_var(d->row), "row", d->row->loc, out);
-}
-
-void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
-{
-    define_indices(fl, S, row, loc, bl);
-    const MapDim *outermost = &S->dims.at[0];
-    if (outermost->row) {
-        Atom point = atom_var(outermost->idx);
-        Exp *own = exp_index(fl->cx, loc, outermost->rows_of, &point, 1, true);
-        define(fl, bl, outermost->row, own);
-    }
-    for (int d = 0; d < S->dims.n; d++) {
-        const MapDim *nd = &S->dims.at[d];
-        for (int k = 0; k < nd->xs.n; k++) {
-            Var *x = nd->xs.at[k];
-            Atom a = element_at(fl, nd->arrs.at[k], x, atom_var(nd->idx), bl);
-            define(fl, bl, x, exp_atom(fl->cx, loc, a));
-        }
-        vec_append(fl->cx->perm, &bl->stms, &nd->pre);
-    }
 }
 
 Atom own_row(const MapNest *S, Loc loc, Bld *bl)

@@ -165,6 +165,17 @@ enum { PAR_UNKNOWN = 1 << 30 };
 int64_t stm_par(Flat *fl, VarSet *variant, const Stm *s);
 /* A SOAC that may become a construct: its own sizes and operator are regular. */
 bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s);
+/* Are the results of a SOAC of sizes that do not vary, but for its own? */
+bool elements_are_regular(const VarSet *variant, const Stm *s);
+/* Is it a SOAC whose width varies with the nest, but not what it gives for an element? */
+bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
+/* Is a statement of b such a SOAC? variant grows by what varies of b. */
+bool is_ragged_within(Flat *fl, VarSet *variant, const Body *b);
+/* Does the loop turn as often as each element of the nest wants? variant: with its params. */
+bool turns_vary(const VarSet *variant, const Exp *loop);
+/* What rules G11 and G12 could exploit in b under S: the parallelism inside of loops and branches
+ * that vary; 0: none. */
+int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b);
 /* Adds the params of a loop that vary inside the nest (the others, host scalars such as counters,
  * stay what they are when the loop is interchanged). */
 void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop);
@@ -252,6 +263,7 @@ typedef struct {
     bool shared;                    /* only a work-group can use what is inside: e_flat is e_top */
     bool ragged;                    /* what is inside varies in width: e_flat is by rule G10 */
     bool mixed;                     /* ... beside what does not */
+    bool varying;                   /* loops or branches inside vary: e_flat is by G11, G12 */
 } MapPlan;
 MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b);
 /* A map without regular parallelism inside, in which a loop would free some. */
@@ -266,6 +278,10 @@ void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, co
 /* A map whose body has such SOACs beside regular parallelism, which decides about versions: the
  * scans of filters, and what reads these. */
 void plan_mixed(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, MapPlan *p);
+/* A map whose body has loops that turn as often as each element wants, or branches that each takes
+ * or not, with parallelism inside. */
+void plan_varying(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
+                  MapPlan *p);
 /* e_intra, if it is worth having; else NULL, and p without it. */
 Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p);
 
@@ -274,6 +290,7 @@ Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p);
 typedef struct {
     bool top, rec;
     bool ragged;     /* what is inside varies in width */
+    bool varying;    /* ... in its loops and branches */
     const char *why; /* not both, or "" */
 } ReducePlan;
 ReducePlan plan_reduce(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b);
@@ -300,6 +317,9 @@ int64_t intra_width_bound(const Body *b);
 
 /* Nothing to weigh. */
 Cost no_cost(void);
+/* Is what b does a reduction in a loop that combines what it gives? Level 1 shares its elements out
+ * to as many work-items as fit (seglanes.c). */
+bool sums_in_loop(Flat *fl, const Body *b);
 /* What e_top with body b under S costs, where e_flat goes on under the nest. Maps of reductions are
  * one launch there as well, of more work-items that read rows once for many elements: e_top never
  * pays. Nor where constructs make many rows for each other, unless these are short. Most is not
@@ -309,6 +329,9 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
  * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
  * those of both branches; what is sequential inside of an element counts as in par_in_all. */
 Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl);
+/* ... where e_flat takes turns of the host for loops and branches that vary, which it counts and
+ * waits for in each. */
+Cost cost_of_turns(Flat *fl, const MapNest *S, const Body *intra, Bld *bl);
 /* ... where e_flat does not go on under the nest: little if b is a reduction in a loop that
  * combines what it gives. Else it is not weighed. */
 Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
@@ -361,6 +384,8 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
 Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* The body of a loop under S1: results that vary come from the nest, the others as they are. */
+Body *loop_body(Flat *fl, const MapNest *S1, const Exp *e, const VarSet *variant);
 /* map (\x -> e) xs as a loop that fills its results, so that parallelism of e that varies with x
  * can be exploited ("Balancing by Loop Interchange"). */
 Body *map_to_loop(Flat *fl, const Stm *s);
@@ -390,12 +415,8 @@ Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn);
 
 /* --- ragged.c ------------------------------------------------------------------------------- */
 
-/* Is it a SOAC whose width varies with the nest, but not what it gives for an element? */
-bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
-/* Is a statement of b such a SOAC? */
+/* Is one of the statements of b a SOAC whose width varies with S? */
 bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
-/* Are the results of a SOAC of sizes that do not vary, but for its own? */
-bool elements_are_regular(const VarSet *variant, const Stm *s);
 /* Can the extent of the ragged SOACs of b under S be found by little code? */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
 /* It is found by a reduction before the guards. That gives the widths as well, and what b asserts
@@ -406,9 +427,6 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out);
 bool offsets_are_there(const Flat *fl, const MapNest *S, Atom width, Atom *offs, Atom *from);
 /* Are the widths of these rows there? */
 Ragged *known_ragged(MapNest *S, const Var *width);
-/* What S binds, for row number `row` of all its elements, those of the innermost dimension one
- * behind the other (S with keep_rows). */
-void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl);
 /* The row of S's own indices. */
 Atom own_row(const MapNest *S, Loc loc, Bld *bl);
 /* Rows of that width, with what was not known of them yet. */
@@ -446,6 +464,40 @@ void join_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 bool filter_begins(Flat *fl, VarSet *variant, const Body *b, int at, Kept *k);
 /* Rule G13: its results are known in S afterwards. varies: its width does. */
 void rule_g13(Flat *fl, MapNest *S, const Kept *k, bool varies, Bld *out);
+
+/* --- subset.c ------------------------------------------------------------------------------- */
+
+/* Elements of S, by their numbers (define_row): `which`, n of them. */
+typedef struct {
+    Atom n, which;
+} Subset;
+/* What S binds, for row number `row` of all its elements, those of the innermost dimension one
+ * behind the other (S with keep_rows). */
+void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl);
+Lambda *plus_i64(Flat *fl, Loc loc);
+/* <e < n; element in which>, and what S binds for that element: elems, if it is not NULL, is the
+ * variable of its number. S with keep_rows. */
+MapNest nest_of_subset(Flat *fl, const MapNest *S, Subset sub, Var **elem, Loc loc);
+/* How many elements of N, of one dimension, have the flag that the code in bl gives. */
+Atom count_flags(Flat *fl, const MapNest *N, const Bld *bl, Atom flag, Loc loc, Bld *out);
+/* The places in N, of one dimension, of elements that have the flag (yes of them) and of those that
+ * have not, in order. */
+void part_places(Flat *fl, const MapNest *N, const Bld *bl, Atom flag, Subset *yes, Subset *no,
+                 Loc loc, Bld *out);
+/* dests[at] = vals for all of N, in place. */
+void put_rows(Flat *fl, const MapNest *N, Atom at, const Atoms *vals, Atoms *dests, Loc loc,
+              Bld *out);
+/* Arrays of `rows` rows that are nobody's yet, for values like pat's. */
+Atoms blank_rows(Flat *fl, Atom rows, const Vars *pat, Loc loc, Bld *out);
+/* An array whose `outer` outermost dimensions have `rows` elements together, as [rows]t. */
+Atom flat_rows(Flat *fl, Atom arr, int outer, Atom rows, Loc loc, Bld *out);
+/* [rows]t as an array over S. */
+Atom shape_rows(Flat *fl, const MapNest *S, Atom rows, Loc loc, Bld *out);
+
+/* --- varying.c ------------------------------------------------------------------------------ */
+
+Atoms rule_g11(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+Atoms rule_g12(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 
 /* --- histogram.c ---------------------------------------------------------------------------- */
 

@@ -219,6 +219,21 @@ def ragged_peaks(points, kind):
     return [np.where(offs[:-1] < offs[1:], np.maximum(largest, 0), 0).astype(np.float32)]
 
 
+def system(m, n, number):
+    i = np.arange(n)
+    at = np.minimum(i[:, None], i) * n + np.maximum(i[:, None], i)
+    values = real(number * n * n, n * n)[at] / np.sqrt(n) + np.diag(np.full(n, 0.62 + 0.5 * number / m))
+    return values, real(number * n, n)
+
+
+def solved(m, n):
+    return [np.stack([np.linalg.solve(*system(m, n, s)) for s in range(m)]).astype(np.float32)]
+
+
+def solved_alone(n):
+    return [solved(1, n)[0][0]]
+
+
 def softened(n):
     return [np.log(1 + np.exp(real(0, n)))]
 
@@ -366,6 +381,10 @@ CASES = [
     *of_kept("filter in rows", "sums", roots_kept, 60),
     *of_kept("condition in rows", "masked", roots_kept, 60),
     *of_kept("filter and scan in rows", "scans", sums_kept),
+    *(Case("conjugate gradients", "conjugate", "main", "input", solved, lambda m, n, got: m * n * n, size, tolerance=1e-2)
+      for size in ((4, 2048), (64, 512), (1024, 64))),
+    Case("conjugate gradients, one call", "conjugate", "single", "single_input", solved_alone, lambda n, got: n * n, (2048,),
+         tolerance=1e-2),
     *of_rows("row scans", "scans", row_prefixes, 60),
     *of_rows("softmax", "softmax", soft_maxima, shapes=ROWS[1:4]),
     *of_rows("column sums", "column_sums", column_sums, shapes=ROWS[::2]),

@@ -36,10 +36,28 @@ static bool shares_arrays(const Sums *r, const VarSet *inside)
     return r->arrs->n > 0 && !has_atom(inside, r->width);
 }
 
+/* Does f read rows of the element's own, of an array over all of them? Work-items side by side
+ * would read apart from each other, and nothing that is shared. */
+static bool reads_own_rows(Ctx *cx, const Sums *r, const VarSet *inside)
+{
+    VarSet *own = varmap_new(cx->perm);
+    Vars bound = varset_list(cx->perm, inside);
+    sums_add_vars(own, &bound);
+    for (int i = 0; i < r->f->stms.n; i++) {
+        const Stm *s = &r->f->stms.at[i];
+        for (int d = 0; s->exp->kind == E_INDEX && d < s->exp->index.at.n - 1; d++)
+            if (has_atom(own, s->exp->index.at.at[d].start))
+                return true;
+        if (exp_uses_any(s->exp, own))
+            sums_add_vars(own, &s->pat);
+    }
+    return false;
+}
+
 int each_find(Ctx *cx, const Sums *r, const VarSet *inside, Vars *mine)
 {
     VarSet *used = varmap_new(cx->perm);
-    if (!shares_arrays(r, inside))
+    if (!shares_arrays(r, inside) || reads_own_rows(cx, r, inside))
         return 0;
     free_in_body(used, r->f);
     free_in_lambda(used, r->op);
