@@ -181,7 +181,7 @@ bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s)
         return false;
     if (e->kind == E_HIST)
         return hist_is_parallel(fl, variant, e);
-    return !e->soac.op || is_flat_op(variant, e) || g4_applies(e);
+    return !e->soac.op || is_flat_op(variant, e) || g4_applies(e) || g14_applies(fl, variant, e);
 }
 
 static int64_t soac_par(Flat *fl, VarSet *variant, const Stm *s)

@@ -27,6 +27,7 @@
  *  G8    rule_g8    interchange.c  g8-*.ir                an if under S, condition invariant to S
  *  G9    rule_g9    reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
  *  G10   rule_g10   ragged.c       g10-*.ir               SOACs whose width varies with the nest
+ *  G14   rule_g14   arrayops.c     g14-*.ir               reduce, scan with an operator on arrays
  *
  * Beyond the paper: what the turns of a loop under S do alike for all of S is done ahead (turns.c);
  * histograms (histogram.c); scatter and array operations under S act on the outer arrays

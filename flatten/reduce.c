@@ -242,8 +242,8 @@ Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     if (!op_has_arrays(s->exp->soac.op))
         return rule_g9(fl, S, s, out);
     if (!s->exp->soac.fn)
-        return rule_g4(fl, S, s, out);
-    log_rule(fl, "G9", S, s->exp, "operator on arrays: map, then %s, for G4",
-             scans(s->exp) ? "scan" : "reduce");
+        return g4_applies(s->exp) ? rule_g4(fl, S, s, out) : rule_g14(fl, S, s, out);
+    log_rule(fl, "G9", S, s->exp, "operator on arrays: map, then %s, for %s",
+             scans(s->exp) ? "scan" : "reduce", g4_applies(s->exp) ? "G4" : "G14");
     return name_results(fl, S, s, split_results(fl, S, s, s->exp->soac.fn, out), out);
 }

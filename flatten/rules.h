@@ -406,6 +406,13 @@ bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
+/* --- arrayops.c ----------------------------------------------------------------------------- */
+
+/* A reduction or scan with an operator on arrays, of sizes that do not vary with the nest. */
+bool g14_applies(const Flat *fl, const VarSet *variant, const Exp *e);
+/* Rule G14: it becomes a tree of maps of the operator. Needs g14_applies, and no function. */
+Atoms rule_g14(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+
 /* --- histogram.c ---------------------------------------------------------------------------- */
 
 Atoms flatten_hist(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
