@@ -281,6 +281,22 @@ bool keeps_little(const Body *b)
     return map && (is_little(map->soac.fn->body) || keeps_little(map->soac.fn->body));
 }
 
+static bool is_turning(const Exp *e)
+{
+    Atom n = e->loop.bound;
+    if (exp_is_soac(e))
+        n = e->soac.width;
+    else if (e->kind != E_LOOP)
+        return false;
+    bool counts = e->kind != E_LOOP || e->loop.kind == LOOP_FOR;
+    return !counts || n.var || n.c.i >= RT_USUAL_WARP;
+}
+
+bool turns_often(const Body *b)
+{
+    return body_any(b, is_turning);
+}
+
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map)
 {
     VarSet *variant = varmap_new(fl->cx->perm);

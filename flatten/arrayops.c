@@ -15,22 +15,6 @@
  * nest loops carry regular arrays (rule G7). */
 #include "flatten/rules.h"
 
-/* --- When ----------------------------------------------------------------------------------- */
-
-bool g14_applies(const Flat *fl, const VarSet *variant, const Exp *e)
-{
-    const Lambda *op = e->soac.op;
-    if (fl->level == 0 || !op_has_arrays(op))
-        return false;
-    for (int k = 0; k < op->params.n; k++) {
-        Type t = op->params.at[k]->type;
-        for (int d = 0; d < t.rank; d++)
-            if (atom_variant(variant, t.dims[d]))
-                return false;
-    }
-    return true;
-}
-
 /* --- Numbers -------------------------------------------------------------------------------- */
 
 static Atom plus(Bld *bl, Loc loc, Atom a, Atom b)

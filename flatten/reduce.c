@@ -47,10 +47,15 @@ typedef struct {
     Atoms arrs;  /* ... and the arrays that they are elements of */
 } Division;
 
+static bool is_turning(const Exp *e)
+{
+    return e->kind == E_LOOP || exp_is_soac(e);
+}
+
 static bool is_scalar_code(const Stm *s)
 {
     return types_scalar(&s->pat, 0, s->pat.n) && !exp_traps(s->exp) &&
-           (exp_is(s->exp, F_SCALAR) || (s->exp->kind == E_IF && !exp_has_soac(s->exp)));
+           (exp_is(s->exp, F_SCALAR) || (s->exp->kind == E_IF && !exp_any(s->exp, is_turning)));
 }
 
 static void add_uses(VarSet *need, const Atoms *as, int from, int to)
@@ -219,7 +224,8 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
             Extent x = extent_of(fl, &S1, b, NULL, out);
             of = par_of_rows(&x, &par);
         } else {
-            of = (Par){par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par), no_cost()};
+            of = (Par){par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par),
+                       cost_of_fold(fl, &S1, e, b, &par)};
         }
         version_add(fl, &vs, false, bld_body(&bl, res), &par, of, e->loc);
         log_rule(fl, "G9", &S1, e, "e_top: %s^%d, the rest sequential; %s", what, fl->level,
