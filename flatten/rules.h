@@ -304,9 +304,9 @@ Cost no_cost(void);
  * pays. Nor where constructs make many rows for each other, unless these are short. Most is not
  * weighed. */
 Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
-/* What a reduction or scan e of elements that b gives under S costs in one construct, where e_rec is
- * a map of b before it. A scan has a thread for up to 32 elements, a map one for each: with fewer
- * than fill the device so, it takes as long as so many, one after the other. */
+/* What a reduction or scan e of elements that b gives under S costs in one construct, where e_rec
+ * is a map of b before it. A scan has a thread for up to 32 elements, a map one for each: with
+ * fewer than fill the device so, it takes as long as so many, one after the other. */
 Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *bl);
 /* What e_middle costs, which for body b under S is intra. Each of its constructs would be a launch
  * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
