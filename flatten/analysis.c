@@ -262,7 +262,7 @@ bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s)
         return false;
     if (e->kind == E_HIST)
         return hist_is_parallel(fl, variant, e);
-    return !e->soac.op || is_flat_op(variant, e) || g4_applies(e);
+    return !e->soac.op || is_flat_op(variant, e) || g4_applies(e) || g14_applies(fl, variant, e);
 }
 
 static int64_t soac_par(Flat *fl, VarSet *variant, const Stm *s)
@@ -403,6 +403,22 @@ bool keeps_little(const Body *b)
     bool more;
     const Exp *map = sole_map(b, &more);
     return map && (is_little(map->soac.fn->body) || keeps_little(map->soac.fn->body));
+}
+
+static bool is_turning(const Exp *e)
+{
+    Atom n = e->loop.bound;
+    if (exp_is_soac(e))
+        n = e->soac.width;
+    else if (e->kind != E_LOOP)
+        return false;
+    bool counts = e->kind != E_LOOP || e->loop.kind == LOOP_FOR;
+    return !counts || n.var || n.c.i >= RT_USUAL_WARP;
+}
+
+bool turns_often(const Body *b)
+{
+    return body_any(b, is_turning);
 }
 
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map)

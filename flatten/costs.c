@@ -545,6 +545,18 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     return sums_in_loop(fl, in) ? never_pays(BY_LANES) : no_cost();
 }
 
+Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *bl)
+{
+    enum { EACH = 32 };
+    int bytes;
+    const Exp *rows = only_rows(fl, S, b, is_own_row, &bytes);
+    if (rows)
+        return exp_is(e, F_SCAN) ? never_pays(IN_PLACE) : cost_of_threads(rows, bytes);
+    if (!exp_is(e, F_SCAN))
+        return no_cost();
+    return (Cost){.spared = atom_i64(0), .steps = atom_i64(EACH), .elems = par_of_nest(fl, S, bl)};
+}
+
 /* A scan of rows by a work-group each reads them once, e_flat where they are longer than a tile
  * twice; shorter ones than a group it packs. */
 static Cost cost_of_rows(const Exp *e, const MapNest *S, Bld *bl)

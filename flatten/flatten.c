@@ -30,6 +30,7 @@
  *  G11   rule_g11   varying.c      g11-*.ir               an if under S, condition variant to S
  *  G12   rule_g12   varying.c      g12-*.ir               a loop whose turns vary with S
  *  G13   rule_g13   filters.c      g13-*.ir               filters under S
+ *  G14   rule_g14   arrayops.c     g14-*.ir               reduce, scan with an operator on arrays
  *
  * Beyond the paper: what the turns of a loop under S do alike for all of S is done ahead (turns.c);
  * histograms (histogram.c); scatter and array operations under S act on the outer arrays

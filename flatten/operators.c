@@ -76,6 +76,20 @@ bool g4_applies(const Exp *e)
     return m && params_only_mapped(e->soac.op, m->exp);
 }
 
+bool g14_applies(const Flat *fl, const VarSet *variant, const Exp *e)
+{
+    const Lambda *op = e->soac.op;
+    if (fl->level == 0 || !op_has_arrays(op))
+        return false;
+    for (int k = 0; k < op->params.n; k++) {
+        Type t = op->params.at[k]->type;
+        for (int d = 0; d < t.rank; d++)
+            if (atom_variant(variant, t.dims[d]))
+                return false;
+    }
+    return true;
+}
+
 /* The operator on one element: the map's function with params (accumulators, elements). */
 static Lambda *element_op(Flat *fl, const Lambda *op, const Exp *map)
 {

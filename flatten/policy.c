@@ -162,7 +162,10 @@ ReducePlan plan_reduce(Flat *fl, const MapNest *S, const MapNest *S1, const Exp 
         p.varying = varying > inner;
         inner = varying > inner ? varying : inner;
     }
-    if (inner == 0 || fl->level == 0) {
+    if (inner == 0 && fl->level == 1 && exp_is(e, F_SCAN) && turns_often(b)) {
+        p.top = false; /* a scan has a thread for many elements, a map one for each */
+        p.why = "loops inside, of many turns";
+    } else if (inner == 0 || fl->level == 0) {
         p.rec = false;
     } else if (fl->mode == FLATTEN_OUTER || fl->mode == FLATTEN_MODERATE) {
         p.rec = false;

@@ -47,10 +47,15 @@ typedef struct {
     Atoms arrs;  /* ... and the arrays that they are elements of */
 } Division;
 
+static bool is_turning(const Exp *e)
+{
+    return e->kind == E_LOOP || exp_is_soac(e);
+}
+
 static bool is_scalar_code(const Stm *s)
 {
     return types_scalar(&s->pat, 0, s->pat.n) && !exp_traps(s->exp) &&
-           (exp_is(s->exp, F_SCALAR) || (s->exp->kind == E_IF && !exp_has_soac(s->exp)));
+           (exp_is(s->exp, F_SCALAR) || (s->exp->kind == E_IF && !exp_any(s->exp, is_turning)));
 }
 
 static void add_uses(VarSet *need, const Atoms *as, int from, int to)
@@ -219,7 +224,8 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
             Extent x = extent_of(fl, &S1, b, NULL, out);
             of = par_of_rows(&x, &par);
         } else {
-            of = (Par){par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par), no_cost()};
+            of = (Par){par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par),
+                       cost_of_fold(fl, &S1, e, b, &par)};
         }
         version_add(fl, &vs, false, bld_body(&bl, res), &par, of, e->loc);
         log_rule(fl, "G9", &S1, e, "e_top: %s^%d, the rest sequential; %s", what, fl->level,
@@ -242,8 +248,8 @@ Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     if (!op_has_arrays(s->exp->soac.op))
         return rule_g9(fl, S, s, out);
     if (!s->exp->soac.fn)
-        return rule_g4(fl, S, s, out);
-    log_rule(fl, "G9", S, s->exp, "operator on arrays: map, then %s, for G4",
-             scans(s->exp) ? "scan" : "reduce");
+        return g4_applies(s->exp) ? rule_g4(fl, S, s, out) : rule_g14(fl, S, s, out);
+    log_rule(fl, "G9", S, s->exp, "operator on arrays: map, then %s, for %s",
+             scans(s->exp) ? "scan" : "reduce", g4_applies(s->exp) ? "G4" : "G14");
     return name_results(fl, S, s, split_results(fl, S, s, s->exp->soac.fn, out), out);
 }

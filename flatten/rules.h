@@ -142,6 +142,8 @@ bool op_has_arrays(const Lambda *op);
 bool is_flat_op(const VarSet *variant, const Exp *e);
 /* Is the operator a map? */
 bool g4_applies(const Exp *e);
+/* Is it one on arrays, of sizes that do not vary with the nest? */
+bool g14_applies(const Flat *fl, const VarSet *variant, const Exp *e);
 /* The operator `map op1` as op1, and the width of the map; NULL if op is not of that form. */
 Lambda *op_on_elements(Flat *fl, const Lambda *op, Atom *width);
 /* The scalar that a neutral array repeats in its outermost dimension; false if there is none. elem
@@ -183,6 +185,8 @@ bool has_recurrence(const Body *b);
 /* Is b a nest of maps around what is parallel in constant widths below a warp alone, which are left
  * to a thread anyway, so that nothing else is used twice? */
 bool keeps_little(const Body *b);
+/* Does a thread that does b alone make many turns, of a loop or SOAC, as far as is known? */
+bool turns_often(const Body *b);
 /* Would the map's body have parallelism to exploit if the map were a loop? */
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map);
 int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b);
@@ -325,6 +329,10 @@ bool sums_in_loop(Flat *fl, const Body *b);
  * pays. Nor where constructs make many rows for each other, unless these are short. Most is not
  * weighed. */
 Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
+/* What a reduction or scan e of elements that b gives under S costs in one construct, where e_rec
+ * is a map of b before it. A scan has a thread for up to 32 elements, a map one for each: with
+ * fewer than fill the device so, it takes as long as so many, one after the other. */
+Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *bl);
 /* What e_middle costs, which for body b under S is intra. Each of its constructs would be a launch
  * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
  * those of both branches; what is sequential inside of an element counts as in par_in_all. */
@@ -498,6 +506,12 @@ Atom shape_rows(Flat *fl, const MapNest *S, Atom rows, Loc loc, Bld *out);
 
 Atoms rule_g11(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g12(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+
+/* --- arrayops.c ----------------------------------------------------------------------------- */
+
+/* Rule G14: a reduction or scan becomes a tree of maps of the operator. Needs g14_applies, and no
+ * function. */
+Atoms rule_g14(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 
 /* --- histogram.c ---------------------------------------------------------------------------- */
 

@@ -32,7 +32,7 @@ const Pass pipeline[] = {
     {"choices", pass_choices, D_SOAC, D_SOAC, "after hoisting, which tells what varies"},
     {"simplify-hoisted", pass_simplify, D_SOAC, D_SOAC, "bounds known after hoisting"},
     {"ahead", pass_ahead, D_SOAC, D_SOAC, "reductions where what they read is made, a turn before"},
-    {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G13: the versions and their guards"},
+    {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G14: the versions and their guards"},
     {"simplify-seg", pass_simplify, D_SEG, D_SEG, "each version by itself"},
     {"cse-seg", pass_cse, D_SEG, D_SEG, "sizes computed once"},
     {"rematerialise", pass_rematerialise, D_SEG, D_SEG,

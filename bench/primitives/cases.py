@@ -234,6 +234,40 @@ def solved_alone(n):
     return [solved(1, n)[0][0]]
 
 
+def running_rows(n, m):
+    return [np.cumsum(whole(n, m), axis=0)]
+
+
+def running_sums(n, m):
+    return [np.cumsum(whole(n, m).sum(axis=1, dtype=np.float64)).astype(np.float32)]
+
+
+def turned_all(n, m):
+    by = np.cumsum(made(0, (n,), np.int64, lambda x: x % np.uint32(m)))
+    return [((np.arange(m) + by[:, None]) % m).astype(np.int32)]
+
+
+def turned_once(n, m):
+    by = made(0, (n,), np.int64, lambda x: x % np.uint32(m)).sum()
+    return [((np.arange(m) + by) % m).astype(np.int32)]
+
+
+def matrix_products(n, m):
+    """Neighbours in pairs, until one of each segment is left; an odd one waits."""
+    xs = [made(k * n * m, (n, m), np.uint32, lambda x: x) for k in range(4)]
+    while xs[0].shape[1] > 1:
+        even = xs[0].shape[1] & ~1
+        (a, b, c, d), (e, f, g, h) = ([x[:, k:even:2] for x in xs] for k in range(2))
+        pairs = a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h
+        xs = [np.concatenate((y, x[:, even:]), axis=1) for x, y in zip(xs, pairs)]
+    return [x[:, 0] for x in xs]
+
+
+def made_sums(n, m):
+    js = np.arange(m, dtype=np.int32) * np.int32(3)
+    return [np.array([(np.int32(i) ^ js).sum(dtype=np.int32) for i in range(n)], np.int32)]
+
+
 def softened(n):
     return [np.log(1 + np.exp(real(0, n)))]
 
@@ -385,6 +419,16 @@ CASES = [
       for size in ((4, 2048), (64, 512), (1024, 64))),
     Case("conjugate gradients, one call", "conjugate", "single", "single_input", solved_alone, lambda n, got: n * n, (2048,),
          tolerance=1e-2),
+    *of_array("running rows, a loop", "operators", "running_rows", "input", running_rows, (100_000, 1000), (10_000_000, 10)),
+    *of_array("running rows, a map", "operators", "by_rows", "input", running_rows, (100_000, 1000)),
+    *of_array("permutations, all products", "operators", "turned", "turns", turned_all, (100_000, 256)),
+    *of_array("permutations, the product", "operators", "turned_once", "turns", turned_once, (100_000, 256)),
+    *of_array("running sums of rows", "operators", "running_sums", "input", running_sums, (100_000, 1000)),
+    *of_array("running sums of loops", "operators", "running_loops", "input", running_sums, (100_000, 1000)),
+    *(Case("products of 2 x 2", "operators", "products", "matrices", matrix_products, lambda n, m, got: 4 * n * m, s,
+           tolerance=0) for s in ((1, 10_000_000), (10, 1_000_000))),
+    Case("computed sums", "operators", "made", "sizes", made_sums, lambda n, m, got: n, (100_000, 1000),
+         lambda n, m: 3 * n * m, tolerance=0),
     *of_rows("row scans", "scans", row_prefixes, 60),
     *of_rows("softmax", "softmax", soft_maxima, shapes=ROWS[1:4]),
     *of_rows("column sums", "column_sums", column_sums, shapes=ROWS[::2]),

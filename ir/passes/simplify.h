@@ -76,6 +76,12 @@ void simp_loop(Simp *S, const Stm *s);
 void simp_soac(Simp *S, const Stm *s);
 void simp_seg(Simp *S, const Stm *s);
 
+/* --- simplify_loop.c ------------------------------------------------------------------------ */
+
+/* Emits the loop e (of SOAC dialect, its parts simplified) as a map that gives pat; false: it is
+ * none. */
+bool simp_loop_as_map(Simp *S, const Vars *pat, const Exp *e);
+
 /* --- simplify_gather.c ---------------------------------------------------------------------- */
 
 /* The body of e's function (of a SOAC with an index parameter), with reads of rows at that index

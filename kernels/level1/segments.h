@@ -206,6 +206,13 @@ bool seg_keeps(const Stm *scan, const ScanReader *r);
 void seg_keep(KGen *kg, const Stm *scan, const ScanReader *r, const KExp *last, const KExp *before,
               const KExp *end, const Accs *sum);
 
+/* Reductions whose order matters, elements dealt out (segdealt.c): of so many elements of a thread
+ * at a time; 0: never. */
+int seg_dealt_each(const Exp *e);
+/* acc := the thread's run of the chunk, which is a whole group's; stage: seg_stage of so many. */
+void seg_accumulate_dealt(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, KBuf **stage,
+                          int each);
+
 /* The construct, with operators on scalars, by chunks of its segments. */
 KernelMaker segred_chunks;    /* segred.c */
 KernelMaker segred_across;    /* segacross.c: segments that lie beside each other in memory */

@@ -23,14 +23,18 @@ static Stage finish_stage(KGen *kg)
     return (Stage){kg, kg_finish(kg)};
 }
 
-/* acc := the chunk's elements, combined. */
+/* acc := the chunk's elements, combined; dealt: so many of a thread's are dealt out at a time, 0:
+ * none are. */
 static void reduce_chunk(KGen *kg, const Exp *e, const Accs *ac, Chunk *n, const ArrLoc *outs,
-                         const Stm *s)
+                         const Stm *s, int dealt)
 {
     kb_if(kg->kb, n->active);
     segments_locate(kg, n);
     nest_bind(kg, &e->seg.nest, e->seg.nest.n - 1, n->seg);
-    seg_accumulate(kg, e, ac, n, outs ? seg_outs(kg, s, ac->n, outs) : NULL, s);
+    if (dealt)
+        seg_accumulate_dealt(kg, e, ac, n, seg_stage(kg, ac, dealt), dealt);
+    else
+        seg_accumulate(kg, e, ac, n, outs ? seg_outs(kg, s, ac->n, outs) : NULL, s);
     kb_end(kg->kb);
     accs_tree(kg, ac, n);
 }
@@ -45,7 +49,7 @@ static Chunk red_chunks(KGen *kg, const Stm *s, const Exp *e, Accs *ac, const Se
     Chunk n = segments_open(kg, sg);
     n.whole = kx_is_int(sg->chunks, 1);
     accs_declare(kg, ac, &e->seg.nes);
-    reduce_chunk(kg, e, ac, &n, outs, s);
+    reduce_chunk(kg, e, ac, &n, outs, s, 0);
     return n;
 }
 
@@ -136,9 +140,9 @@ static void combine_chunks(void *env, const KExp *last, bool team)
 }
 
 static Stage red_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
-                          const ArriveMems *mems)
+                          const ArriveMems *mems, int dealt)
 {
-    KGen *kg = kg_new(pb, "segred_arriving", s->exp);
+    KGen *kg = kg_new(pb, dealt ? "segred_dealt" : "segred_arriving", s->exp);
     KBuild *b = kg->kb;
     Arriving w = {.kg = kg, .s = s, .outs = outs, .ac = accs_new(kg, s->exp)};
     accs_local(kg, &w.ac, false);
@@ -147,7 +151,7 @@ static Stage red_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const
     accs_declare(kg, &w.ac, &s->exp->seg.nes);
     w.arrive = arrive_open(kg, mems, w.ac.n, w.ac.types);
     const KExp *seg = w.n.seg;
-    reduce_chunk(kg, s->exp, &w.ac, &w.n, outs, s);
+    reduce_chunk(kg, s->exp, &w.ac, &w.n, outs, s, dealt);
     w.n.seg = seg;
     const KExp *teams = kg_id(kg, KID_TEAMS), *zero = kg_int(kg, 0);
     const KExp *first = kg_eq(kg, kx_select(pb->cx->perm, teams, kg->lid, zero), zero);
@@ -184,6 +188,26 @@ static int most_elems(PlanBuild *pb, const Exp *e)
     return reads && op_is_comm(e) && seg_is_brief(e) ? MOST_ELEMS : LEAST_ELEMS;
 }
 
+/* Launches it with elements dealt out, and opens the branch for where that cannot be; false, with
+ * nothing done: it never is. Chunks begin where the memory reads neighbours at once. */
+static bool dealt_begin(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
+                        const ArriveMems *mems)
+{
+    Ctx *cx = pb->cx;
+    int each = seg_dealt_each(s->exp);
+    if (!each)
+        return false;
+    const KExp *several = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1)), *n = sx_const(cx, each);
+    pb_choose(pb, "segred_dealt", sx_op(cx, SX_MIN, several, seg_tile_fits(cx, s->exp, each)),
+              cost_always(cx), "always: neighbours in memory are read together");
+    Segments even = *sg;
+    even.chunk = pb_let(pb, "chunk", sx_mul(cx, sx_op(cx, SX_CEILDIV, sg->chunk, n), n));
+    Stage st = red_arriving(pb, s, &even, outs, mems, each);
+    stage_launch(&st, &even, NULL);
+    pb_else(pb);
+    return true;
+}
+
 void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
@@ -193,8 +217,11 @@ void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     sg.threads = sx_team_size(cx);
     ArriveMems mems =
         arrive_mems(pb, e->seg.op, e->seg.nes.n, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks));
-    Stage arriving = red_arriving(pb, s, &sg, outs, &mems);
+    bool dealt = dealt_begin(pb, s, &sg, outs, &mems);
+    Stage arriving = red_arriving(pb, s, &sg, outs, &mems, 0);
     stage_launch(&arriving, &sg, NULL);
+    if (dealt)
+        pb_end(pb);
     pb_else(pb);
     each.chunks = sx_const(cx, 1);
     each.chunk = each.width;
