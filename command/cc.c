@@ -104,12 +104,6 @@ int cc_run_all(const CcCall *calls, int n, const char *folder, bool quiet)
     return pid < 0 ? -1 : child_wait(pid);
 }
 
-int cc_run(const char *const *args, bool quiet)
-{
-    static const char *const flags[] = {"-O1", NULL}; /* -O2 would take twice as long */
-    return cc_run_all(&(CcCall){flags, args}, 1, NULL, quiet);
-}
-
 bool cc_level_chosen(void)
 {
     const char *words[MAX_WORDS + 1], *flags = getenv("CFLAGS");

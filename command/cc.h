@@ -17,8 +17,6 @@ typedef struct {
  * (command/child.h). folder: for temporary files, which compilers that are ended may leave; NULL:
  * where they are always. */
 int cc_run_all(const CcCall *calls, int n, const char *folder, bool quiet);
-/* One call, with a level of optimisation for host code, which does little. */
-int cc_run(const char *const *args, bool quiet);
 /* Does $CFLAGS choose a level of optimisation? */
 bool cc_level_chosen(void);
 

@@ -270,8 +270,7 @@ int binary_build(Arena *a, const char *name, const BinaryKernels *k)
     return code;
 }
 
-/* --- Many programs, one after another ----------------------------------------------------------
- */
+/* --- Many programs, one after another -------------------------------------------------------- */
 
 /* With host_flags, in a call of its own. */
 static bool make(const char *folder, const char *const *args)
@@ -310,8 +309,7 @@ void binary_share_runtime(Arena *a, const char *folder)
     out_free(&o);
 }
 
-/* --- Programs without a name -------------------------------------------------------------------
- */
+/* --- Programs without a name ----------------------------------------------------------------- */
 
 /* Builds `folder/program` of the text. */
 static int build_in(Arena *a, const char *folder, const Out *text, const BinaryKernels *k)
