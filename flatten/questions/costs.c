@@ -425,9 +425,9 @@ static int rows_moved(Flat *fl, const MapNest *S, const Body *b)
     return n;
 }
 
-/* Rows that b makes for its own use, all as wide as what is returned; NULL: they are no more than
- * those that it moves, or of a width that only b knows, or b does more than a few constructs one
- * after the other. */
+/* The width of rows that b makes for its own use, the last ones' whose width is known outside;
+ * NULL: they are no more than those that it moves, or b does more than a few constructs one after
+ * the other. */
 static const Atom *chain_width(Flat *fl, const MapNest *S, const Body *b)
 {
     VarSet *used = varmap_new(fl->cx->perm);
@@ -437,14 +437,15 @@ static const Atom *chain_width(Flat *fl, const MapNest *S, const Body *b)
         const Stm *s = &b->stms.at[i];
         if (exp_has_soac(s->exp) && !exp_is_soac(s->exp))
             return NULL;
-        for (int k = 0; exp_is_soac(s->exp) && k < s->pat.n; k++)
+        bool known = exp_is_soac(s->exp) && is_outer(fl, S, b, NULL, s->exp->soac.width);
+        for (int k = 0; known && k < s->pat.n; k++)
             if (is_row(s->pat.at[k]) && varset_has(used, s->pat.at[k])) {
                 width = width ? width : &s->exp->soac.width;
                 kept += atom_eq(*width, s->exp->soac.width);
             }
         free_in_exp(used, s->exp);
     }
-    return kept > rows_moved(fl, S, b) && is_outer(fl, S, b, NULL, *width) ? width : NULL;
+    return kept > rows_moved(fl, S, b) ? width : NULL;
 }
 
 /* The width of rows, one behind the other, that several constructs of b go over, and nothing else
