@@ -54,6 +54,18 @@ static bool all_stable(const Masking *M, const Atoms *as)
     return true;
 }
 
+/* The predicate is computed later than it was. */
+static bool reads_stable(const Masking *M, const Lambda *l)
+{
+    VarSet *used = varmap_new(M->cx->perm);
+    free_in_lambda(used, l);
+    Vars vs = varset_list(M->cx->perm, used);
+    for (int k = 0; k < vs.n; k++)
+        if (!uses_stable(M->us, atom_var(vs.at[k])))
+            return false;
+    return true;
+}
+
 static bool is_dear(const Exp *e)
 {
     return exp_is_soac(e) || e->kind == E_LOOP || exp_is(e, F_ALLOC | F_STAYS);
@@ -142,8 +154,9 @@ static bool is_masked(Masking *M, const Body *b, int at, Masked *m)
 {
     Ctx *cx = M->cx;
     if (!kept_find(cx, M->us->defs, b, at, &m->k) || !is_scalar_code(m->k.scan->exp->soac.fn) ||
-        !values_are_there(m) || varset_list(cx->perm, m->k.elsewhere).n > 0 ||
-        !all_stable(M, &m->k.scan->exp->soac.arrs) || !all_stable(M, &m->k.scatter->exp->soac.arrs))
+        !reads_stable(M, m->k.scan->exp->soac.fn) || !values_are_there(m) ||
+        varset_list(cx->perm, m->k.elsewhere).n > 0 || !all_stable(M, &m->k.scan->exp->soac.arrs) ||
+        !all_stable(M, &m->k.scatter->exp->soac.arrs))
         return false;
     m->parts = varmap_new(cx->perm);
     m->sums = varmap_new(cx->perm);

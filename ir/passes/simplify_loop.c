@@ -62,21 +62,36 @@ static bool at_element(const Turn *T, const Carried *c, const DimIndexes *at)
     return is_counter(T, &at->at[c->before.n]);
 }
 
-/* An access [before.., i, ..] to c's array: what stands before does not vary, and its place is
- * there in every turn. */
-static bool find_place(const Turn *T, Carried *c, const DimIndexes *at, bool safe)
+/* All of array a behind the positions before i. */
+static DimIndexes row_at(const Turn *T, const Carried *c)
+{
+    Type t = c->param->type;
+    DimIndexes at = {0};
+    vec_append(T->S->cx->perm, &at, &c->before);
+    for (int d = c->before.n; d < t.rank; d++) {
+        DimIndex whole = {true, atom_i64(0), t.dims[d], atom_i64(1)};
+        vec_push(T->S->cx->perm, &at, whole);
+    }
+    return at;
+}
+
+/* An access [before.., i, ..] to c's array: what stands before does not vary, and is a place of the
+ * array whatever the loop does, since the map reads and writes that row even where no turn would.
+ */
+static bool find_place(const Turn *T, Carried *c, const DimIndexes *at)
 {
     int d = 0;
     while (d < at->n && !is_counter(T, &at->at[d]))
         d++;
-    if (d == at->n || !atom_eq(c->param->type.dims[d], T->loop->loop.bound) || (d > 0 && !safe))
+    if (d == at->n || !atom_eq(c->param->type.dims[d], T->loop->loop.bound))
         return false;
     for (int k = 0; k < d; k++)
         if (at->at[k].is_slice ||
             (at->at[k].start.var && varset_has(T->inside, at->at[k].start.var)))
             return false;
     c->before = (DimIndexes){.at = at->at, .n = d};
-    return true;
+    DimIndexes row = row_at(T, c);
+    return d == 0 || ranges_in_bounds(T->S->ra, c->param->type, &row);
 }
 
 static void find_update(const Turn *T, Carried *c, const Body *b, bool *found)
@@ -84,7 +99,7 @@ static void find_update(const Turn *T, Carried *c, const Body *b, bool *found)
     for (int i = 0; i < b->stms.n && !*found; i++) {
         const Exp *e = b->stms.at[i].exp;
         if (e->kind == E_UPDATE && e->update.arr.var == c->param) {
-            *found = find_place(T, c, &e->update.at, e->update.safe);
+            *found = find_place(T, c, &e->update.at);
             return;
         }
         if (e->kind == E_IF) {
@@ -142,12 +157,14 @@ static bool turn_index(Turn *T, const Stm *s, Bld *out)
     if (!x || !at_element(T, x->of, &e->index.at))
         return false;
     int d = x->of->before.n + 1;
+    if (d < e->index.at.n && !e->index.safe) /* what is told of a failure has all positions */
+        return false;
     Exp *r = exp_atom(T->S->cx, e->loc, x->val);
     if (d < e->index.at.n) {
         r = exp_new(T->S->cx, E_INDEX, e->loc);
         r->index.arr = x->val;
         r->index.at = (DimIndexes){.at = e->index.at.at + d, .n = e->index.at.n - d};
-        r->index.safe = e->index.safe;
+        r->index.safe = true;
     }
     x->of->read = x->of->read || x->val.var == x->of->elem;
     bld_stm(out, (Stm){s->pat, r});
@@ -169,7 +186,7 @@ static Atom part_written(const Turn *T, const Exp *e, int d, Element *x, Bld *ou
     up->update.arr = copied(T, x->val, e->loc, out);
     up->update.at = (DimIndexes){.at = e->update.at.at + d, .n = e->update.at.n - d};
     up->update.val = e->update.val;
-    up->update.safe = e->update.safe;
+    up->update.safe = true;
     return bld_exp(out, x->of->param->base, up);
 }
 
@@ -182,6 +199,8 @@ static bool turn_update(Turn *T, const Stm *s, Bld *out)
     Atom val = e->update.val;
     int d = x->of->before.n + 1;
     bool whole = all_whole(&e->update.at, d, atom_type(e->update.arr));
+    if (!whole && !e->update.safe)
+        return false;
     if (!whole)
         val = part_written(T, e, d, x, out);
     else if (!simp_stable(T->S, val)) /* it may change once it is copied into the array */
@@ -272,19 +291,6 @@ static bool find_carried(Turn *T)
     for (int k = 0; k < T->carried.n; k++)
         set_element(T, T->carried.at[k].param, &T->carried.at[k], atom_var(T->carried.at[k].elem));
     return true;
-}
-
-/* All of array a behind the positions before i. */
-static DimIndexes row_at(Turn *T, const Carried *c)
-{
-    Type t = c->param->type;
-    DimIndexes at = {0};
-    vec_append(T->S->cx->perm, &at, &c->before);
-    for (int d = c->before.n; d < t.rank; d++) {
-        DimIndex whole = {true, atom_i64(0), t.dims[d], atom_i64(1)};
-        vec_push(T->S->cx->perm, &at, whole);
-    }
-    return at;
 }
 
 static Atom input_of(Turn *T, const Carried *c, Atom init)
