@@ -118,7 +118,7 @@ def vectors_of(box, name):
     access = r"\*\((const )?__(?:global|local) ([a-z]+\d) \*\)"
     found = {}
     for kernel in re.split("__kernel (?:MF_SHAPE )?void ", gpu)[1:]:
-        entry = re.match(r"(?:seg[a-z]+_|intra_|partials_|arriving_)+(\w+)_\d+\(", kernel)[1]
+        entry = re.match(r"(?:seg[a-z]+_|intra_|partials_|arriving_|dealt_)+(\w+)_\d+\(", kernel)[1]
         found.setdefault(entry, set()).update(("load " if m[0] else "store ") + m[1] for m in re.findall(access, kernel))
     found = {entry: ", ".join(sorted(v)) for entry, v in found.items() if v}
     if found != VECTORS[name] or re.search(access, cpu):
