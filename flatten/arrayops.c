@@ -7,9 +7,13 @@
  * associative, as for all reductions; operands keep their order.
  *
  *     reduce op ne xs  =>  let ws = map (\i -> op xs[2i] xs[2i+1]) (iota (n/2)) ++ [xs[n-1] if odd]
- *                          loop ws for t < log h: ws[0], ws[2s], .. := op ws[0] ws[s], ..    s =
- * 2^t in ws[0] scan op ne xs    =>  loop ws = copy xs for t < log n:     ws[2s-1] ..  := op ws[s-1]
- * ws[2s-1] .. loop ws for t = log n - 1 .. 0:      ws[3s-1] ..  := op ws[2s-1] ws[3s-1] ..
+ *                          loop ws for t < log h:         ws[0], ws[2s], .. := op ws[0] ws[s], ..
+ *                          in ws[0]                                                    (s = 2^t)
+ *
+ *     scan op ne xs    =>  loop ws = copy xs for t < log n:
+ *                            ws[2s-1], ws[4s-1], .. := op ws[s-1] ws[2s-1], ..
+ *                          loop ws for t = log n - 1 .. 0:
+ *                            ws[3s-1], ws[5s-1], .. := op ws[2s-1] ws[3s-1], ..
  *
  * Each step reads and writes every (2s)-th row, in an array that stays as large as it is: under a
  * nest loops carry regular arrays (rule G7). */

@@ -59,11 +59,7 @@ static bool reads_stable(const Masking *M, const Lambda *l)
 {
     VarSet *used = varmap_new(M->cx->perm);
     free_in_lambda(used, l);
-    Vars vs = varset_list(M->cx->perm, used);
-    for (int k = 0; k < vs.n; k++)
-        if (!uses_stable(M->us, atom_var(vs.at[k])))
-            return false;
-    return true;
+    return uses_all_stable(M->us, M->cx->perm, used);
 }
 
 static bool is_dear(const Exp *e)

@@ -162,11 +162,7 @@ static bool all_stable(const Again *A, const Exp *e)
 {
     VarSet *used = varmap_new(A->cx->scratch);
     free_in_exp(used, e);
-    Vars vs = varset_list(A->cx->scratch, used);
-    for (int i = 0; i < vs.n; i++)
-        if (!uses_stable(A->us, atom_var(vs.at[i])))
-            return false;
-    return true;
+    return uses_all_stable(A->us, A->cx->scratch, used);
 }
 
 static void made_new(Again *A, const Exp *e, Var *v, int j)

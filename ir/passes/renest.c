@@ -94,11 +94,7 @@ static bool reads_stable(const Renest *R, const Exp *e)
 {
     VarSet *free = varmap_new(R->cx->perm);
     free_in_exp(free, e);
-    Vars vs = varset_list(R->cx->perm, free);
-    for (int i = 0; i < vs.n; i++)
-        if (!uses_stable(R->us, atom_var(vs.at[i])))
-            return false;
-    return true;
+    return uses_all_stable(R->us, R->cx->perm, free);
 }
 
 static bool rows_stable(const Renest *R, const Lambda *l)

@@ -54,6 +54,15 @@ bool uses_stable(const Uses *us, Atom a)
     return !a.var || a.var->type.rank == 0 || !varset_has(us->unstable, a.var);
 }
 
+bool uses_all_stable(const Uses *us, Arena *scratch, const VarSet *vars)
+{
+    Vars vs = varset_list(scratch, vars);
+    for (int k = 0; k < vs.n; k++)
+        if (!uses_stable(us, atom_var(vs.at[k])))
+            return false;
+    return true;
+}
+
 static bool counts_up(const Exp *e)
 {
     return e && e->kind == E_IOTA && atom_is_int(e->iota.start, 0) &&

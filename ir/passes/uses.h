@@ -18,6 +18,8 @@ uintptr_t uses_count(const Uses *us, const Var *v);
 const Exp *uses_def(const Uses *us, Atom a);
 /* Does a keep its value as long as it is in scope? */
 bool uses_stable(const Uses *us, Atom a);
+/* Do all of these? */
+bool uses_all_stable(const Uses *us, Arena *scratch, const VarSet *vars);
 /* An input 0, 1, .. of e, which has these inputs and parameters of its function already: one of
  * them, or a new one, made by `out`. Its parameter. */
 Atom uses_index_input(const Uses *us, Bld *out, const Exp *e, Atoms *arrs, Vars *params);
