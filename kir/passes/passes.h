@@ -80,6 +80,7 @@ KPassFn kir_unroll;
 KPassFn kir_scalarize;
 KPassFn kir_shifts;
 KPassFn kir_fold_conditions;
+KPassFn kir_straighten;
 KPassFn kir_failures;
 KPassFn kir_compose;
 KPassFn kir_vector;

@@ -1,0 +1,173 @@
+/* What grows by one where p does is p, what is bound to it, and sums with what is the same for all
+ * p. In 64 bits two ends that both lie within 0 .. n-1 and are less than 2^63 apart have all
+ * between them there, too, even where sums wrap around. */
+#include "kir/facts/counted.h"
+
+struct KCounted {
+    const KInfo *info;
+    const KStm *loop, *when;
+    const KVar *p;
+    const KExp *limit;
+    PtrMap *inside;  /* variable that the loop binds -> its statement */
+    PtrSet *changed; /* variables that it sets */
+    const KExp *end; /* p for the values that are wanted */
+    PtrMap *at_end;  /* loaded variable -> its value there */
+    KBuild *b;
+};
+
+typedef enum { SAME, GROWS, OTHER } Slope;
+
+static bool note(void *env, KStm *s)
+{
+    KCounted *c = env;
+    KVar *v = kstm_def(s);
+    if (v)
+        ptrmap_put(c->inside, v, s);
+    if (s->kind == KST_SET)
+        ptrset_add(c->changed, s->var);
+    return true;
+}
+
+static Slope slope(const KCounted *c, const KExp *x);
+
+static Slope slope_of_var(const KCounted *c, const KVar *v)
+{
+    if (v == c->p)
+        return GROWS;
+    const KStm *s = ptrmap_get(c->inside, v);
+    if (ptrset_has(c->changed, v))
+        return OTHER;
+    if (!s)
+        return SAME;
+    if (s->kind == KST_LET)
+        return slope(c, s->x[0]);
+    bool same = s->kind == KST_LOAD && kstm_lanes(s) == 1 && slope(c, s->x[0]) == SAME &&
+                !kblock_writes(&c->loop->body[0], s->buf);
+    return same ? SAME : OTHER;
+}
+
+/* A conversion keeps what p is, not what sums in fewer bits are. */
+static Slope slope(const KCounted *c, const KExp *x)
+{
+    if (x->kind == KE_VAR)
+        return slope_of_var(c, x->var);
+    bool all_same = true;
+    for (int i = 0; i < x->n; i++)
+        all_same = all_same && slope(c, x->x[i]) == SAME;
+    if (all_same)
+        return SAME;
+    if (x->kind == KE_CONV)
+        return x->type.elem == T_I64 && x->x[0]->kind == KE_VAR ? slope(c, x->x[0]) : OTHER;
+    if (x->kind != KE_PRIM || x->type.elem != T_I64 || x->type.lanes != 1 || x->n != 2)
+        return OTHER;
+    Slope left = slope(c, x->x[0]), right = slope(c, x->x[1]);
+    if (x->op == OP_ADD && (left == SAME || right == SAME))
+        return left == SAME ? right : left;
+    return x->op == OP_SUB && right == SAME ? left : OTHER;
+}
+
+static bool at_least_0(const KCounted *c, const KExp *x)
+{
+    switch (x->kind) {
+    case KE_CONST: return x->c.i >= 0;
+    case KE_ID: return true;
+    case KE_CONV: return at_least_0(c, x->x[0]);
+    case KE_PRIM:
+        return (x->op == OP_ADD || x->op == OP_MUL) && x->n == 2 && at_least_0(c, x->x[0]) &&
+               at_least_0(c, x->x[1]);
+    case KE_VAR: {
+        const KStm *s = kinfo_get(c->info, x->var).def;
+        return s && (s->kind == KST_LET || s == c->loop) && at_least_0(c, s->x[0]);
+    }
+    default: return false;
+    }
+}
+
+KCounted *kcounted_of(Arena *a, const KInfo *info, const KStm *loop)
+{
+    KCounted *c = NEW(a, KCounted);
+    *c = (KCounted){.info = info, .loop = loop};
+    c->inside = ptrmap_new(a);
+    c->changed = ptrmap_new(a);
+    kblock_visit(&loop->body[0], &(KVisitor){.env = c, .enter = note});
+    for (int i = 0; i < loop->body[0].n && !c->when; i++) {
+        const KStm *s = loop->body[0].at[i];
+        const KExp *x = s->kind == KST_IF && s->body[1].n == 0 ? s->x[0] : NULL;
+        if (x && x->kind == KE_PRIM && x->op == OP_LT && x->x[0]->kind == KE_VAR &&
+            slope(c, x->x[1]) == SAME && at_least_0(c, x->x[0])) {
+            c->when = s;
+            c->p = x->x[0]->var;
+            c->limit = x->x[1];
+        }
+    }
+    bool apart = true;
+    for (int i = 0; (i = ptrmap_next(c->changed, i)) >= 0; i++)
+        apart = apart && ptrmap_get(c->inside, ptrmap_key(c->changed, i));
+    return c->when && apart ? c : NULL;
+}
+
+const KStm *kcounted_if(const KCounted *c)
+{
+    return c->when;
+}
+
+static bool is_prim(const KExp *x, PrimOp op)
+{
+    return x->kind == KE_PRIM && x->op == op;
+}
+
+bool kcounted_is_range(const KCounted *c, const KExp *x)
+{
+    if (!is_prim(x, OP_NOT) || !is_prim(x->x[0], OP_LAND))
+        return false;
+    const KExp *low = x->x[0]->x[0], *high = x->x[0]->x[1];
+    return is_prim(low, OP_LE) && is_prim(high, OP_LT) && kx_is_int(low->x[0], 0) &&
+           kx_same(low->x[1], high->x[0]) && slope(c, high->x[0]) == GROWS &&
+           slope(c, high->x[1]) == SAME;
+}
+
+/* --- At an end -------------------------------------------------------------------------------- */
+
+static const KExp *there(void *env, const KExp *x)
+{
+    KCounted *c = env;
+    Arena *a = c->b->arena;
+    if (x->kind != KE_VAR)
+        return x;
+    if (x->var == c->p)
+        return c->end;
+    const KExp *known = ptrmap_get(c->at_end, x->var);
+    const KStm *s = ptrmap_get(c->inside, x->var);
+    if (known || !s)
+        return known ? known : x;
+    if (s->kind == KST_LET)
+        return kexp_map(a, s->x[0], there, c);
+    /* a block has a beginning, whatever else there is */
+    const KExp *at = kexp_map(a, s->x[0], there, c), *zero = kx_int(a, 0);
+    const KExp *some = kx_lt(a, kx_conv(a, c->p->type.elem, zero), c->limit);
+    at = kx_select(a, some, at, at->type.index ? kx_index(a, zero) : zero);
+    KVar *v = kb_var_new(c->b, "there", x->var->type);
+    kb_load_var(c->b, v, s->buf, at);
+    ptrmap_put(c->at_end, x->var, (void *)(uintptr_t)kx_var(a, v));
+    return kx_var(a, v);
+}
+
+static const KExp *value_at(KCounted *c, const KExp *x, const KExp *p)
+{
+    c->end = p;
+    c->at_end = ptrmap_new(c->b->arena);
+    return kb_let(c->b, "beyond", kexp_map(c->b->arena, x, there, c));
+}
+
+const KExp *kcounted_beyond(KCounted *c, KBuild *b, const KExp *cond)
+{
+    Arena *a = b->arena;
+    PrimType t = c->p->type.elem;
+    const KExp *zero = kx_conv(a, t, kx_int(a, 0)), *one = kx_conv(a, t, kx_int(a, 1));
+    c->b = b;
+    c->at_end = ptrmap_new(a);
+    const KExp *limit = kexp_map(a, c->limit, there, c);
+    const KExp *first = value_at(c, cond, zero);
+    const KExp *last = value_at(c, cond, kx_prim2(a, OP_SUB, limit, one));
+    return kx_and(a, kx_lt(a, zero, limit), kx_or(a, first, last));
+}

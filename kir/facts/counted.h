@@ -1,0 +1,21 @@
+/* Elements that a loop's turns are for, numbered p, of which those below a limit are there, and
+ * checks of positions that count up with p. */
+#ifndef KIR_FACTS_COUNTED_H
+#define KIR_FACTS_COUNTED_H
+
+#include "kir/walk.h"
+
+/* `for k from c to ..  { let p = ..  if p < limit { .. } }`, p at least 0, whose turns change
+ * nothing that is bound before. */
+typedef struct KCounted KCounted;
+/* NULL: the loop is not of that kind. info: of the kernel. */
+KCounted *kcounted_of(Arena *a, const KInfo *info, const KStm *loop);
+/* The IF. */
+const KStm *kcounted_if(const KCounted *c);
+/* Does the condition, asked in it, say that something is not within 0 .. n-1 that grows by one
+ * where p does, and n is the same for all? Then both ends tell of all that is between them. */
+bool kcounted_is_range(const KCounted *c, const KExp *cond);
+/* Before the loop: is something beyond that range for p = 0, or the last p? There is no p: no. */
+const KExp *kcounted_beyond(KCounted *c, KBuild *b, const KExp *cond);
+
+#endif
