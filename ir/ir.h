@@ -674,6 +674,7 @@ bool exp_has_call(const Exp *e);
  * while loop)? Only what does not trap may be evaluated speculatively. Other loops and SOACs count
  * by their bodies. */
 bool exp_traps(const Exp *e);
+bool body_traps(const Body *b);
 
 /* --- function.c --- */
 

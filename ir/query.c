@@ -160,6 +160,14 @@ bool exp_traps(const Exp *e)
     return exp_any(e, traps);
 }
 
+bool body_traps(const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        if (exp_traps(b->stms.at[i].exp))
+            return true;
+    return false;
+}
+
 bool ext_holds_sum(const ExtType *x)
 {
     for (int i = 0; i < x->n_fields; i++)

@@ -91,14 +91,6 @@ static void in_lanes(KGen *kg, const Accs *ac, const Accs *few, const Accs *all)
     gather(kg, few, all, kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), lanes));
 }
 
-/* Does the group consist of whole sub-groups that exchange registers? */
-static const KExp *has_lanes(KGen *kg)
-{
-    const KExp *lanes = kg_id(kg, KID_LANES), *size = kg_id(kg, KID_GROUP_SIZE);
-    const KExp *rest = kx_rem(kg->cx->perm, size, lanes);
-    return kg_and(kg, kg_lt(kg, kg_int(kg, 1), lanes), kg_eq(kg, rest, kg_int(kg, 0)));
-}
-
 static void in_tree(KGen *kg, const Accs *ac, const Accs *all, const Chunk *n)
 {
     accs_tree(kg, ac, n);
@@ -140,7 +132,7 @@ void group_reduce(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, KVar
         accumulate(kg, s, ac, outs, width);
     else
         accumulate_runs(kg, s, ac, outs, &n);
-    kb_if(b, has_lanes(kg));
+    kb_if(b, accs_have_lanes(kg));
     in_lanes(kg, ac, &few, &all);
     kb_else(b);
     if (op_is_comm(e))

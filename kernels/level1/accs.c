@@ -75,15 +75,26 @@ const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at)
     return r;
 }
 
+const KExp *kg_of_lane(KGen *kg, const KVar *x, const KExp *lane)
+{
+    KVar *v = kb_var_new(kg->kb, "x", x->type);
+    kb_stm(kg->kb, (KStm){.kind = KST_SHUFFLE, .var = v, .x = {kg_of(kg, x), lane}});
+    return kg_of(kg, v);
+}
+
 const KExp **accs_of_lane(KGen *kg, const Accs *ac, const KExp *lane)
 {
     const KExp **r = values(kg, ac);
-    for (int j = 0; j < ac->n; j++) {
-        KVar *v = kb_var_new(kg->kb, "x", ktype(ac->types[j]));
-        kb_stm(kg->kb, (KStm){.kind = KST_SHUFFLE, .var = v, .x = {kg_of(kg, ac->acc[j]), lane}});
-        r[j] = kg_of(kg, v);
-    }
+    for (int j = 0; j < ac->n; j++)
+        r[j] = kg_of_lane(kg, ac->acc[j], lane);
     return r;
+}
+
+const KExp *accs_have_lanes(KGen *kg)
+{
+    const KExp *lanes = kg_id(kg, KID_LANES), *size = kg_id(kg, KID_GROUP_SIZE);
+    const KExp *rest = kg_rem(kg, size, lanes);
+    return kg_and(kg, kg_lt(kg, kg_int(kg, 1), lanes), kg_eq(kg, rest, kg_int(kg, 0)));
 }
 
 const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms)

@@ -81,7 +81,10 @@ void accs_local(KGen *kg, Accs *ac, bool scan);
 const KExp **accs_now(KGen *kg, const Accs *ac);                  /* acc */
 const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] */
 const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms);
-/* acc of that lane of the sub-group, which all of its lanes ask for together. */
+/* Does the group consist of whole sub-groups that exchange registers? */
+const KExp *accs_have_lanes(KGen *kg);
+/* The variable, acc of that lane of the sub-group, which all of its lanes ask for together. */
+const KExp *kg_of_lane(KGen *kg, const KVar *x, const KExp *lane);
 const KExp **accs_of_lane(KGen *kg, const Accs *ac, const KExp *lane);
 void accs_set(KGen *kg, const Accs *ac, const KExp **x); /* acc := x */
 void accs_put(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] := acc */

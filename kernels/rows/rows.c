@@ -6,7 +6,8 @@ enum {
     MOST_EACH = 8,    /* items of a work-item */
     STAGE_BYTES = 64, /* of local memory for its points */
     MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
-    WAVES = 4         /* of groups, that the last ones do not run almost alone */
+    STAGE_SHIFT = 5,  /* a gap every 32 elements, as in segments.c */
+    WAVES = 2         /* of groups, that the last ones do not run almost alone */
 };
 
 int rows_value_bytes(const Exp *e)
@@ -50,17 +51,13 @@ Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
     return r;
 }
 
-static const KExp *flag_of(KGen *kg, const KExp *b)
-{
-    return kx_conv(kg->cx->perm, T_I32, b);
-}
-
 RowsKernel rows_kernel(const Rows *r, const char *kind)
 {
     KGen *kg = kg_new(r->pb, kind, r->e);
     Ctx *cx = kg->cx;
     RowsKernel w = {.r = r, .kg = kg};
     kg->guard = true; /* what was computed before tells where rows begin */
+    kg->sized = true;
     kg->group_size = r->group_size;
     kg->max_threads = sx_const(cx, 1); /* bodies with memory of threads are refused */
     w.ac = accs_new(kg, r->e);
@@ -186,11 +183,10 @@ static void tail_step(RowsKernel *w, KVar *flag, const KExp *d, bool back)
     kb_meet(b, 1u << KS_LOCAL);
 }
 
-void rows_scan_tails(RowsKernel *w)
+void rows_scan_tails(RowsKernel *w, KVar *flag)
 {
     KGen *kg = w->kg;
     KBuild *b = kg->kb;
-    KVar *flag = kb_var(b, "flag", T_I32, flag_of(kg, kg_of(kg, w->has_ended)));
     put_tail(w, w->ac.bufs, w->flags, flag);
     kb_meet(b, 1u << KS_LOCAL);
     const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), kg_id(kg, KID_GROUP_SIZE), 4);
@@ -232,6 +228,30 @@ void rows_add_tail(RowsKernel *w, const Accs *acc, const KExp *const *x, const K
     kb_else(b);
     accs_apply(kg, acc, accs_now(kg, acc), (const KExp **)(uintptr_t)x);
     kb_end(b);
+}
+
+/* --- Tiles ------------------------------------------------------------------------------------ */
+
+const KExp *tile_offset(Tile *x, const KExp *row)
+{
+    const KExp *number = kg_add(x->kg, x->row0, kg_to_i64(x->kg, row));
+    return kg_sub(x->kg, nest_offset(x->kg, x->w->r->d, number), x->point0);
+}
+
+const KExp *tile_place(KGen *kg, const KExp *point)
+{
+    const KExp *gaps = kg_op(kg, OP_SHR, point, kg_i32(kg, STAGE_SHIFT));
+    return kg_to_i64(kg, kg_op(kg, OP_ADD, point, gaps));
+}
+
+const KExp *tile_points_open(KGen *kg, int each, int unroll, const KExp **k)
+{
+    *k = kb_for(kg->kb, "k", kg_i32(kg, 0), kg_i32(kg, each), kg_i32(kg, 1));
+    if (unroll)
+        kg_loop_unroll(kg, unroll);
+    return kb_let(kg->kb, "p",
+                  kg_op(kg, OP_ADD, kg_op(kg, OP_MUL, *k, kg_to_i32(kg, kg_id(kg, KID_GROUP_SIZE))),
+                        kg_to_i32(kg, kg->lid)));
 }
 
 bool rows_need_memory(const KGen *kg)

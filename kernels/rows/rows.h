@@ -34,6 +34,12 @@ typedef struct {
     KVar **found;    /* ... of the first row that does */
 } RowsKernel;
 
+/* Numbers of a tile. */
+#define kg_i32(kg, k)      kx_conv(KX_ARENA(kg), T_I32, kg_int(kg, k))
+#define kg_to_i32(kg, x)   kx_conv(KX_ARENA(kg), T_I32, (x))
+#define kg_to_i64(kg, x)   kx_conv(KX_ARENA(kg), T_I64, (x))
+#define kg_op(kg, o, x, y) kx_prim2(KX_ARENA(kg), (o), (x), (y))
+
 typedef enum { WALK_TAILS, WALK_REDUCE, WALK_SCAN } WalkWhat;
 
 /* How the items are shared out, and room for `starts`. A team's shares are as large as its local
@@ -59,9 +65,10 @@ void rows_store(RowsKernel *w, const KExp *row, const KExp *const *x);
 const KExp **rows_point(RowsKernel *w, bool maps);
 /* In a row that ends: it is stored, or kept if it is the first one; then acc := neutral. */
 void rows_end(RowsKernel *w, WalkWhat what, const KExp *row);
-/* Inclusive scan of acc over the work-items, from one at which a row ended to the next such: the
- * sums are in the buffers then, and in flags whether a row ended up to there. */
-void rows_scan_tails(RowsKernel *w);
+/* Inclusive scan of acc over the work-items, from one at which a row ended to the next such (flag,
+ * an i32 that is not 0): the sums are in the buffers then, and in flags whether a row ended up to
+ * there. */
+void rows_scan_tails(RowsKernel *w, KVar *flag);
 /* Declares what the work-items before this one leave in the group, and whether a row ended there.
  */
 Accs rows_before_in_group(RowsKernel *w, KVar **ended);
@@ -70,21 +77,62 @@ void rows_leave(RowsKernel *w, const KExp *const *tail, const KExp *ended);
 /* acc := (x if ended, else acc and x) */
 void rows_add_tail(RowsKernel *w, const Accs *acc, const KExp *const *x, const KExp *ended);
 
-/* --- rowtiles.c: by teams ------------------------------------------------------------------- */
+/* --- Tiles ---------------------------------------------------------------------------------- */
 
 /* Local memory of a tile, to be declared where the kernel's parameters are. */
 typedef struct {
     RowsKernel *w;
-    KBuf **stage; /* its points */
-    KBuf *ends;   /* where its rows end: numbers of points */
-    KBuf *row_of; /* the row of each point, where the body asks for it; else NULL */
+    KBuf **stage;        /* its points */
+    KBuf *heads;         /* of each: does a row begin there that is not the tile's first? */
+    Accs strips;         /* what each strip of work-items leaves, */
+    KBuf *strip_ended;   /* ... and whether a row ended in it */
+    KBuf *ends, *row_of; /* where its rows end, and the row of each point; NULL: nobody asks */
     KBuf *starts;
 } RowTiles;
+
+/* The tile at work. */
+typedef struct {
+    RowTiles *t;
+    RowsKernel *w;
+    KGen *kg;
+    const KExp *row0, *point0; /* where it begins */
+    const KExp *rows, *points; /* how many end in it, and there are: i32 */
+    const KExp *end;           /* where the last row that ends here does: i32, at least 0 */
+} Tile;
+/* Where a row begins, counted from the tile's first point: i64; it ends where the next one begins.
+ */
+const KExp *tile_offset(Tile *x, const KExp *row);
+/* The place in the stage of a point: i32. */
+const KExp *tile_place(KGen *kg, const KExp *point);
+/* Opens a loop over all points of a tile, dealt out: the number of the point, i32. Behind the
+ * tile's last one are more. *k: of the turn. */
+const KExp *tile_points_open(KGen *kg, int each, int unroll, const KExp **k);
+
+/* --- rowtiles.c: by teams ------------------------------------------------------------------- */
+
+/* Its local memory. */
 RowTiles row_tiles(RowsKernel *w);
 /* The group's tiles, one after the other. */
 void row_tiles_walk(RowTiles *t, WalkWhat what);
 /* ... of a map: each point and its row is bound, then `point` writes the code. */
 typedef void RowsPoint(RowsKernel *w);
 void row_tiles_map(RowTiles *t, RowsPoint *point);
+
+/* --- rowruns.c: the points of a tile, summed up along their rows ------------------------------ */
+
+/* What the group has of a row that goes on: known to all work-items in a scan, else to the first.
+ */
+typedef struct {
+    Accs tail;
+    KVar *ended; /* has a row ended in the group? i32 */
+} Carried;
+/* Local memory for it. */
+void runs_locals(RowTiles *t);
+/* Before the first tile. */
+void runs_begin(RowTiles *t);
+/* Notes down where rows begin; before a barrier, with the stage filled. */
+void runs_mark_heads(Tile *x);
+/* Sums up, stores what is wanted, and carries on; barriers between, and one behind it all. */
+void runs_sum(Tile *x, WalkWhat what, const Carried *c);
 
 #endif

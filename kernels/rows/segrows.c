@@ -241,7 +241,7 @@ static void launch_carry(const Rows *r)
     kg_loop_unroll(kg, CARRY_UNROLL);
     add_group(&w, own);
     kb_end(b);
-    rows_scan_tails(&w);
+    rows_scan_tails(&w, kb_var(b, "flag", T_I32, flag_of(kg, kg_of(kg, w.has_ended))));
     KVar *ended = NULL;
     Accs before = rows_before_in_group(&w, &ended);
     accs_set(kg, &w.ac, accs_now(kg, &before));

@@ -1,0 +1,364 @@
+/* The points of a tile summed up along their rows (see rowtiles.c). They lie in local memory, the
+ * stage, a run of neighbours for each work-item, and beside them lies where rows begin, the heads:
+ *
+ *     points   a  b  c  d   e  f  g  h    i  j  k  l     runs of 4, three work-items
+ *     heads    .  .  x  .   .  .  .  .    .  x  .  .     a row begins, another one has ended
+ *     summed   a ab  c cd   e ef efg efgh i  j jk jkl    within runs, from head to head
+ *     before         -           cd         cdefgh       each: of the row that goes on
+ *
+ * Work-items that exchange registers, a strip, scan what their runs leave, from head to head (where
+ * none do, the group is one strip, and scans in local memory); what strips leave lies in local
+ * memory. So two barriers are enough until sums are known: of the row that ends with h it is
+ * `before` of its run, cd, and efgh; before that comes what the strips leave between the row's
+ * beginning and the run's, and what tiles before this one do. */
+#include "kernels/rows/rows.h"
+
+enum { STRIP_LEAST = 2, STRIPS_UNROLL = 4 };
+
+static const KExp *is_set(KGen *kg, const KExp *flag)
+{
+    return kx_ne(kg->cx->perm, flag, kg_zero(kg, flag->type.elem));
+}
+
+static void meet(KGen *kg)
+{
+    kb_meet(kg->kb, 1u << KS_LOCAL);
+}
+
+/* A work-item's run: what it leaves is the accumulators' value. */
+typedef struct {
+    Tile *x;
+    const KExp *lanes; /* does the group consist of sub-groups that exchange registers? */
+    const KExp *strip; /* work-items of a strip */
+    KVar *head;        /* how many of the run's points come before its first head: i32 */
+    KVar *has_head;    /* i32 */
+    Accs before;       /* what lies before the run in its strip, from the last head on */
+    KVar *has_before;  /* ... is there such a head? i32 */
+} Run;
+
+void runs_locals(RowTiles *t)
+{
+    RowsKernel *w = t->w;
+    KGen *kg = w->kg;
+    Ctx *cx = kg->cx;
+    const KExp *strips = sx_op(cx, SX_CEILDIV, kg->group_size, sx_const(cx, STRIP_LEAST));
+    const KExp *points = sx_mul(cx, kg->group_size, sx_const(cx, w->r->each));
+    t->heads = kg_param_local(kg, "heads", T_U8, points);
+    t->strips = w->ac;
+    t->strips.bufs = NEWN(cx->perm, KBuf *, w->ac.n);
+    for (int j = 0; j < w->ac.n; j++)
+        t->strips.bufs[j] = kg_param_local(kg, "strip", w->ac.types[j], strips);
+    t->strip_ended = kg_param_local(kg, "strip_ended", T_I32, strips);
+}
+
+/* The loop over the points of the run; number: i32. */
+static const KExp *run_open(Tile *x, const KExp **k)
+{
+    KGen *kg = x->kg;
+    const KExp *each = kg_i32(kg, x->w->r->each);
+    *k = kb_for(kg->kb, "k", kg_i32(kg, 0), each, kg_i32(kg, 1));
+    if (seg_is_short(x->w->r->e->seg.op->body, true))
+        kg_loop_unroll(kg, -1);
+    const KExp *first = kg_op(kg, OP_MUL, kg_to_i32(kg, kg->lid), each);
+    return kb_let(kg->kb, "p", kg_op(kg, OP_ADD, first, *k));
+}
+
+/* --- Heads ------------------------------------------------------------------------------------ */
+
+void runs_begin(RowTiles *t)
+{
+    KGen *kg = t->w->kg;
+    Arena *a = kg->cx->perm;
+    const KExp *none = kx_conv(a, T_U8, kg_int(kg, 0));
+    const KExp *k, *p = tile_points_open(kg, t->w->r->each, -1, &k);
+    kb_store(kg->kb, t->heads, kg_to_i64(kg, p), none);
+    kb_end(kg->kb);
+    meet(kg);
+}
+
+/* Where a row ends that is followed by points the next one begins, of those that have some. */
+void runs_mark_heads(Tile *x)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    x->end = kb_let(b, "last_end", x->end);
+    const KExp *one = kg_i32(kg, 1);
+    const KExp *size = kg_to_i32(kg, kg_id(kg, KID_GROUP_SIZE));
+    const KExp *r = kb_for(b, "r", kg_to_i32(kg, kg->lid), x->rows, size);
+    const KExp *row = kg_add(kg, kg_add(kg, x->row0, kg_to_i64(kg, r)), kg_int(kg, 2));
+    const KExp *next = kb_let(b, "next", kg_min(kg, row, kg_atom(kg, x->w->r->d->rows)));
+    const KExp *end = kb_let(b, "end", kg_to_i32(kg, tile_offset(x, kg_op(kg, OP_ADD, r, one))));
+    const KExp *next_end = nest_offset(kg, x->w->r->d, next);
+    next_end = kb_let(b, "next_end", kg_sub(kg, next_end, x->point0));
+    kb_if(b, kg_and(kg, kg_lt(kg, end, x->points), kg_lt(kg, kg_to_i64(kg, end), next_end)));
+    kb_store(b, x->t->heads, kg_to_i64(kg, end), kx_conv(kg->cx->perm, T_U8, kg_int(kg, 1)));
+    kb_end(b);
+    kb_end(b);
+}
+
+/* --- Sums ------------------------------------------------------------------------------------- */
+
+static void sum_run(Run *u)
+{
+    Tile *x = u->x;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const Accs *ac = &x->w->ac;
+    const Exp *e = x->w->r->e;
+    Accs stage = *ac;
+    stage.bufs = x->t->stage;
+    const KExp *k, *p = run_open(x, &k), *number = kg_to_i64(kg, p);
+    bool traps = body_traps(e->seg.op->body); /* of neutral values, behind the last point */
+    if (traps)
+        kb_if(b, kg_lt(kg, p, x->points));
+    kb_if(b, is_set(kg, kb_load(b, "head", x->t->heads, number)));
+    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
+    kb_set(b, u->head, kg_op(kg, OP_MIN, kg_of(kg, u->head), k));
+    kb_set(b, u->has_head, kg_i32(kg, 1));
+    kb_store(b, x->t->heads, number, kx_conv(kg->cx->perm, T_U8, kg_int(kg, 0)));
+    kb_end(b);
+    const KExp *at = kb_let(b, "at", tile_place(kg, p));
+    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, &stage, at));
+    accs_put(kg, &stage, at);
+    if (traps)
+        kb_end(b);
+    kb_end(b);
+}
+
+/* What the strip leaves. */
+static void leave_strip(Run *u, const KExp *strip)
+{
+    Tile *x = u->x;
+    Accs left = x->w->ac;
+    left.bufs = x->t->strips.bufs;
+    accs_put(x->kg, &left, strip);
+    kb_store(x->kg->kb, x->t->strip_ended, strip, kg_of(x->kg, u->has_head));
+}
+
+static void scan_in_lanes(Run *u)
+{
+    KGen *kg = u->x->kg;
+    KBuild *b = kg->kb;
+    const Accs *ac = &u->x->w->ac;
+    const KExp *lane = kg_id(kg, KID_LANE), *lanes = kg_id(kg, KID_LANES), *one = kg_int(kg, 1);
+    const KExp *d = kb_for_times(b, "d", one, lanes, 2), *from = kg_sub(kg, lane, d);
+    kg_loop_unroll(kg, -1);
+    const KExp **left = accs_of_lane(kg, ac, from), *head = kg_of_lane(kg, u->has_head, from);
+    const KExp *open = kg_eq(kg, kg_of(kg, u->has_head), kg_zero(kg, T_I32));
+    kb_if(b, kg_and(kg, kg_le(kg, d, lane), open));
+    accs_apply(kg, ac, left, accs_now(kg, ac));
+    kb_set(b, u->has_head, head);
+    kb_end(b);
+    kb_end(b);
+    left = accs_of_lane(kg, ac, kg_sub(kg, lane, one));
+    head = kg_of_lane(kg, u->has_head, kg_sub(kg, lane, one));
+    kb_if(b, kg_lt(kg, kg_int(kg, 0), lane));
+    accs_set(kg, &u->before, left);
+    kb_set(b, u->has_before, head);
+    kb_end(b);
+    kb_if(b, kg_eq(kg, lane, kg_sub(kg, lanes, one)));
+    leave_strip(u, kg_quot(kg, kg->lid, lanes));
+    kb_end(b);
+}
+
+static void scan_in_memory(Run *u)
+{
+    RowsKernel *w = u->x->w;
+    KGen *kg = u->x->kg;
+    KBuild *b = kg->kb;
+    const KExp *size = kg_id(kg, KID_GROUP_SIZE), *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    rows_scan_tails(w, u->has_head);
+    kb_if(b, kg_lt(kg, zero, kg->lid));
+    const KExp *beside = kb_let(b, "beside", kg_sub(kg, kg->lid, one));
+    accs_set(kg, &u->before, accs_load(kg, &w->ac, beside));
+    kb_set(b, u->has_before, kb_load(b, "flag", w->flags, beside));
+    kb_end(b);
+    kb_if(b, kg_eq(kg, kg->lid, kg_sub(kg, size, one)));
+    leave_strip(u, zero);
+    kb_end(b);
+}
+
+/* Behind the barrier the strips' sums are known, and to a reduction `before` of each run. */
+static void scan_runs(Run *u, bool tell)
+{
+    Tile *x = u->x;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    kb_if(b, u->lanes);
+    scan_in_lanes(u);
+    kb_else(b);
+    scan_in_memory(u);
+    kb_end(b);
+    Accs before = u->before;
+    before.bufs = x->w->ac.beside;
+    if (tell)
+        accs_put(kg, &before, kg->lid);
+    meet(kg);
+}
+
+/* acc := what the strip leaves, behind acc */
+static void add_strip(Tile *x, const Accs *acc, const KExp *strip)
+{
+    KBuild *b = x->kg->kb;
+    const KExp *ended = is_set(x->kg, kb_load(b, "ended", x->t->strip_ended, strip));
+    rows_add_tail(x->w, acc, accs_load(x->kg, &x->t->strips, strip), ended);
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+/* sum := of the points from `from` to `to`-1, some of the tile's, which are the row's in it. */
+static void sum_points(const Run *u, const Accs *sum, const KExp *from, const KExp *to)
+{
+    Tile *x = u->x;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    Accs stage = *sum, before = *sum, strips = *sum;
+    stage.bufs = x->t->stage;
+    before.bufs = x->w->ac.beside;
+    strips.bufs = x->t->strips.bufs;
+    const KExp *each = kg_i32(kg, x->w->r->each);
+    const KExp *last = kb_let(b, "last", kg_op(kg, OP_SUB, to, kg_i32(kg, 1)));
+    accs_set(kg, sum, accs_load(kg, &stage, kb_let(b, "at", tile_place(kg, last))));
+    const KExp *run = kb_let(b, "run", kg_quot(kg, kg_to_i64(kg, last), kg_int(kg, x->w->r->each)));
+    kb_if(b, kg_lt(kg, from, kg_op(kg, OP_MUL, kg_to_i32(kg, run), each)));
+    accs_apply(kg, sum, accs_load(kg, &before, run), accs_now(kg, sum));
+    KVar *at = kb_var(b, "at", T_I32, kg_to_i32(kg, kg_quot(kg, run, u->strip)));
+    const KExp *points = kb_let(b, "points", kg_op(kg, OP_MUL, kg_to_i32(kg, u->strip), each));
+    const KExp *earlier = kg_lt(kg, from, kg_op(kg, OP_MUL, kg_of(kg, at), points));
+    kb_while(b, kg_and(kg, kg_lt(kg, kg_i32(kg, 0), kg_of(kg, at)), earlier));
+    kb_set(b, at, kg_op(kg, OP_SUB, kg_of(kg, at), kg_i32(kg, 1)));
+    accs_apply(kg, sum, accs_load(kg, &strips, kg_to_i64(kg, kg_of(kg, at))), accs_now(kg, sum));
+    kb_end(b);
+    kb_end(b);
+}
+
+/* Each row that ends in the tile. The first one is that of the group's first work-item. */
+static void store_rows(const Run *u, const Carried *c)
+{
+    Tile *x = u->x;
+    RowsKernel *w = x->w;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const KExp *zero = kg_i32(kg, 0), *one = kg_i32(kg, 1);
+    const KExp *r =
+        kb_for(b, "r", kg_to_i32(kg, kg->lid), x->rows, kg_to_i32(kg, kg_id(kg, KID_GROUP_SIZE)));
+    const KExp *begin = kg_max(kg, tile_offset(x, r), kg_int(kg, -1));
+    const KExp *from = kb_let(b, "from", kg_to_i32(kg, begin));
+    const KExp *to = kb_let(b, "to", kg_to_i32(kg, tile_offset(x, kg_op(kg, OP_ADD, r, one))));
+    Accs sum = accs_like(kg, &w->ac);
+    accs_declare(kg, &sum, &w->r->e->seg.nes);
+    kb_if(b, kg_lt(kg, kg_op(kg, OP_MAX, from, zero), to));
+    sum_points(u, &sum, from, to);
+    kb_end(b);
+    kb_if(b, kg_lt(kg, from, zero));
+    accs_apply(kg, &sum, accs_now(kg, &c->tail), accs_now(kg, &sum));
+    kb_end(b);
+    const KExp *row = kb_let(b, "row", kg_add(kg, x->row0, kg_to_i64(kg, r)));
+    rows_store(w, row, accs_now(kg, &sum));
+    const KExp *none = kg_eq(kg, kg_of(kg, c->ended), zero);
+    kb_if(b, kg_and(kg, kg_eq(kg, r, zero), none));
+    kb_store(b, w->first, kg_id(kg, KID_GROUP), row);
+    kb_end(b);
+    kb_end(b);
+}
+
+/* The scanned points go to their places. */
+static void store_points(Tile *x)
+{
+    RowsKernel *w = x->w;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const KExp *k, *p = tile_points_open(kg, w->r->each, -1, &k);
+    kb_if(b, kg_lt(kg, p, x->points));
+    const KExp *at = kb_let(b, "at", tile_place(kg, p));
+    const KExp *ix = kg_sx_of(kg, kb_let(b, "point", kg_add(kg, x->point0, kg_to_i64(kg, p))));
+    for (int j = 0; j < w->ac.n; j++)
+        loc_store(kg, &w->outs[j], &ix, 1, kb_load(b, "x", x->t->stage[j], at));
+    kb_end(b);
+    kb_end(b);
+}
+
+/* Each run's points before its first head, behind what lies before the run. */
+static void finish_runs(const Run *u, const Carried *c)
+{
+    Tile *x = u->x;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const Accs *ac = &x->w->ac;
+    Accs before = accs_copy(kg, &c->tail, "before"), sum = accs_like(kg, ac), stage = *ac;
+    stage.bufs = x->t->stage;
+    const KExp *strips = kb_let(b, "strips", kg_quot(kg, kg->lid, u->strip));
+    add_strip(x, &before, kb_for(b, "strip", kg_int(kg, 0), strips, kg_int(kg, 1)));
+    kb_end(b);
+    rows_add_tail(x->w, &before, accs_now(kg, &u->before), is_set(kg, kg_of(kg, u->has_before)));
+    const KExp *k, *p = run_open(x, &k);
+    kb_if(b, kg_lt(kg, k, kg_of(kg, u->head)));
+    const KExp *at = kb_let(b, "at", tile_place(kg, p));
+    accs_declare(kg, &sum, &x->w->r->e->seg.nes);
+    accs_apply(kg, &sum, accs_now(kg, &before), accs_load(kg, &stage, at));
+    sum.bufs = stage.bufs;
+    accs_put(kg, &sum, at);
+    kb_end(b);
+    kb_end(b);
+}
+
+/* --- A tile ----------------------------------------------------------------------------------- */
+
+/* Behind the last row that ends here lies nothing, or what the strips have left since. */
+static void carry_on(const Run *u, const Carried *c)
+{
+    Tile *x = u->x;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const KExp *size = kg_id(kg, KID_GROUP_SIZE);
+    const KExp *strips = kb_let(b, "strips", kg_quot(kg, size, u->strip));
+    const KExp *strip = kb_for(b, "strip", kg_int(kg, 0), strips, kg_int(kg, 1));
+    kg_loop_unroll(kg, STRIPS_UNROLL);
+    add_strip(x, &c->tail, strip);
+    kb_end(b);
+    kb_if(b, kg_lt(kg, kg_i32(kg, 0), x->rows));
+    kb_set(b, c->ended, kg_i32(kg, 1));
+    kb_if(b, kg_eq(kg, x->end, x->points));
+    accs_set(kg, &c->tail, accs_atoms(kg, &x->w->ac, x->w->r->e->seg.nes.at));
+    kb_end(b);
+    kb_end(b);
+}
+
+static Run run_of(Tile *x)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const Accs *ac = &x->w->ac;
+    const Atoms *nes = &x->w->r->e->seg.nes;
+    Run u = {.x = x, .lanes = accs_have_lanes(kg), .before = accs_like(kg, ac)};
+    const KExp *lanes = kg_id(kg, KID_LANES), *size = kg_id(kg, KID_GROUP_SIZE);
+    u.strip = kx_select(kg->cx->perm, u.lanes, lanes, size);
+    accs_declare(kg, ac, nes);
+    accs_declare(kg, &u.before, nes);
+    u.head = kb_var(b, "first_head", T_I32, kg_i32(kg, x->w->r->each));
+    u.has_head = kb_var(b, "has_head", T_I32, kg_i32(kg, 0));
+    u.has_before = kb_var(b, "has_before", T_I32, kg_i32(kg, 0));
+    return u;
+}
+
+void runs_sum(Tile *x, WalkWhat what, const Carried *c)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    Run u = run_of(x);
+    sum_run(&u);
+    scan_runs(&u, what == WALK_REDUCE);
+    if (what == WALK_REDUCE)
+        store_rows(&u, c);
+    if (what == WALK_SCAN) {
+        finish_runs(&u, c);
+        meet(kg);
+        store_points(x);
+        carry_on(&u, c);
+    } else {
+        kb_if(b, kg_eq(kg, kg->lid, kg_int(kg, 0)));
+        carry_on(&u, c);
+        kb_end(b);
+    }
+    meet(kg); /* the buffers are used again */
+}
