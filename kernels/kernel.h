@@ -393,6 +393,8 @@ void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i);
  * looked for; those that do come first. */
 typedef const KExp *NestBefore(KGen *kg, void *env, const KExp *number);
 const KExp *nest_bisect(KGen *kg, const KExp *from, const KExp *to, NestBefore *before, void *env);
+/* The same for memory that answers late, and several questions at a time: 7 of them a step. */
+const KExp *nest_search(KGen *kg, const KExp *from, const KExp *to, NestBefore *before, void *env);
 /* Of a ragged dimension: where its rows begin, counted from the first point; the row of a point;
  * does the construct's body ask for that? */
 const KExp *nest_offset(KGen *kg, const NestDim *d, const KExp *row);

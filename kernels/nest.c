@@ -1,6 +1,8 @@
 /* Index spaces of seg constructs, and where their results lie. */
 #include "kernels/kernel.h"
 
+enum { SEARCH_PARTS = 8 };
+
 const KExp *nest_size(Ctx *cx, const Nest *nest, int from, int to)
 {
     const KExp *n = sx_const(cx, 1);
@@ -48,6 +50,32 @@ const KExp *nest_bisect(KGen *kg, const KExp *from, const KExp *to, NestBefore *
     kb_else(b);
     kb_set(b, high, mid);
     kb_end(b);
+    kb_end(b);
+    return kb_let(b, "found", kg_of(kg, low));
+}
+
+const KExp *nest_search(KGen *kg, const KExp *from, const KExp *to, NestBefore *before, void *env)
+{
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    KVar *low = kb_var(b, "low", T_I64, from), *high = kb_var(b, "high", T_I64, to);
+    const KExp *at[SEARCH_PARTS], *is_before[SEARCH_PARTS];
+    kb_while(b, kg_lt(kg, kg_of(kg, low), kg_of(kg, high)));
+    const KExp *first = kb_let(b, "first", kg_of(kg, low));
+    const KExp *n = kb_let(b, "n", kg_sub(kg, kg_of(kg, high), first));
+    for (int j = 1; j < SEARCH_PARTS; j++) {
+        const KExp *part = kg_quot(kg, kg_mul(kg, n, kg_int(kg, j)), kg_int(kg, SEARCH_PARTS));
+        at[j] = kb_let(b, "at", kg_add(kg, first, part));
+        is_before[j] = kb_let(b, "is_before", before(kg, env, at[j]));
+    }
+    const KExp *last = kg_of(kg, high);
+    for (int j = SEARCH_PARTS - 1; j > 0; j--) {
+        const KExp *behind = kg_add(kg, at[SEARCH_PARTS - j], kg_int(kg, 1));
+        first = kx_select(a, is_before[SEARCH_PARTS - j], behind, first);
+        last = kx_select(a, is_before[j], last, at[j]);
+    }
+    kb_set(b, low, first);
+    kb_set(b, high, last);
     kb_end(b);
     return kb_let(b, "found", kg_of(kg, low));
 }

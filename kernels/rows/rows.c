@@ -7,7 +7,8 @@ enum {
     STAGE_BYTES = 64, /* of local memory for its points */
     MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
     STAGE_SHIFT = 5,  /* a gap every 32 elements, as in segments.c */
-    WAVES = 2         /* of groups, that the last ones do not run almost alone */
+    WAVES = 4,        /* of groups, that the last ones do not run almost alone; */
+    WAVES_TAILS = 2   /* ... where one group then adds up what they leave */
 };
 
 int rows_value_bytes(const Exp *e)
@@ -44,7 +45,8 @@ Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
     r.share = pb_let(pb, "share", sx_select(cx, several, sx_const(cx, r.each), alone));
     const KExp *tile = sx_mul(cx, r.share, r.group_size);
     r.tiles = pb_let(pb, "tiles", sx_op(cx, SX_CEILDIV, r.items, tile));
-    const KExp *some = sx_op(cx, SX_MIN, r.tiles, sx_mul(cx, fill, sx_const(cx, WAVES)));
+    int waves = e->kind == E_SEGMAP ? WAVES : WAVES_TAILS;
+    const KExp *some = sx_op(cx, SX_MIN, r.tiles, sx_mul(cx, fill, sx_const(cx, waves)));
     r.groups = pb_let(pb, "groups", sx_select(cx, several, some, r.tiles));
     const KExp *starts = sx_add(cx, r.tiles, sx_const(cx, 1));
     r.starts = pb_alloc(pb, "starts", sx_mul(cx, starts, sx_const(cx, 8)));
@@ -94,13 +96,19 @@ static const KExp *ends_before(KGen *kg, void *env, const KExp *row)
     return kg_lt(kg, kg_add(kg, end, row), x->item);
 }
 
-const KExp *rows_before(RowsKernel *w, const KExp *item)
+/* A team has many such to find, and others to wait for. */
+static const KExp *find_before(RowsKernel *w, const KExp *item, bool wide)
 {
     KGen *kg = w->kg;
     Before x = {w, item};
     const KExp *rows = kg_atom(kg, w->r->d->rows), *points = kg_atom(kg, w->r->d->width);
     const KExp *least = kg_max(kg, kg_int(kg, 0), kg_sub(kg, item, points));
-    return nest_bisect(kg, least, kg_min(kg, item, rows), ends_before, &x);
+    return (wide ? nest_search : nest_bisect)(kg, least, kg_min(kg, item, rows), ends_before, &x);
+}
+
+const KExp *rows_before(RowsKernel *w, const KExp *item)
+{
+    return find_before(w, item, false);
 }
 
 void rows_launch_starts(const Rows *r)
@@ -113,7 +121,7 @@ void rows_launch_starts(const Rows *r)
     const KExp *n = sx_add(cx, r->tiles, sx_const(cx, 1));
     const KExp *tile = nest_open(kg, n), *size = kg_host(kg, sx_mul(cx, r->share, r->group_size));
     const KExp *item = kg_min(kg, kg_mul(kg, tile, size), kg_host(kg, r->items));
-    kb_store(kg->kb, starts, tile, rows_before(&w, kb_let(kg->kb, "item", item)));
+    kb_store(kg->kb, starts, tile, find_before(&w, kb_let(kg->kb, "item", item), true));
     nest_close(kg);
     nest_finish(kg, n);
 }

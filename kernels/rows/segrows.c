@@ -198,21 +198,43 @@ static void add_group(RowsKernel *w, const KExp *g)
     kb_set(b, w->has_ended, kx_or(kg->cx->perm, kg_of(kg, w->has_ended), ended));
 }
 
-/* result[first] := what lies before the group, and what is there. */
-static void complete_first(RowsKernel *w, const KExp *g)
+/* Of a group: its first row that ended, what is there, and what the group leaves. */
+typedef struct {
+    KVar *row, *ended;
+    Accs there, tail;
+} Left;
+
+/* Loads that do not wait for what is stored of groups before. */
+static Left load_left(RowsKernel *w, const KExp *g)
 {
     KGen *kg = w->kg;
     KBuild *b = kg->kb;
+    Left l = {.there = accs_like(kg, &w->ac), .tail = accs_like(kg, &w->ac)};
     const KExp *row = kb_load(b, "row", w->first, g);
-    kb_if(b, kg_le(kg, kg_int(kg, 0), row));
-    const KExp **there = NEWN(kg->cx->perm, const KExp *, w->ac.n);
     const KExp *at = kg_sx_of(kg, row);
+    accs_declare(kg, &l.there, &w->r->e->seg.nes);
+    accs_declare(kg, &l.tail, &w->r->e->seg.nes);
+    l.row = kb_var(b, "first_row", T_I64, row);
+    l.ended = kb_var(b, "ends", T_BOOL, bool_of(kg, kb_load(b, "ended", w->ended, g)));
+    kb_if(b, kg_le(kg, kg_int(kg, 0), row));
     for (int j = 0; j < w->ac.n; j++)
-        there[j] = loc_load(kg, "there", &w->outs[j], &at, 1);
-    Accs sum = accs_copy(kg, &w->ac, "sum");
-    accs_apply(kg, &sum, accs_now(kg, &w->ac), there);
-    rows_store(w, row, accs_now(kg, &sum));
+        kb_set(b, l.there.acc[j], loc_load(kg, "there", &w->outs[j], &at, 1));
     kb_end(b);
+    accs_set(kg, &l.tail, load_tail(w, g));
+    return l;
+}
+
+/* result[first] := what lies before the group, and what is there; acc := acc and what it leaves */
+static void complete_first(RowsKernel *w, const Left *l)
+{
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    kb_if(b, kg_le(kg, kg_int(kg, 0), kg_of(kg, l->row)));
+    Accs sum = accs_copy(kg, &w->ac, "sum");
+    accs_apply(kg, &sum, accs_now(kg, &w->ac), accs_now(kg, &l->there));
+    rows_store(w, kg_of(kg, l->row), accs_now(kg, &sum));
+    kb_end(b);
+    rows_add_tail(w, &w->ac, accs_now(kg, &l->tail), kg_of(kg, l->ended));
 }
 
 /* The group's tail becomes what lies before it. */
@@ -223,6 +245,34 @@ static void keep_before(RowsKernel *w, const KExp *g)
     for (int j = 0; j < w->ac.n; j++)
         kb_store(b, w->tails[j], g, kg_of(w->kg, w->ac.acc[j]));
     rows_add_tail(w, &w->ac, x, bool_of(w->kg, kb_load(b, "ended", w->ended, g)));
+}
+
+static void keep_all(RowsKernel *w, const Share *s)
+{
+    const KExp *g = kb_for(w->kg->kb, "g", s->from, s->to, kg_int(w->kg, 1));
+    kg_loop_unroll(w->kg, CARRY_UNROLL);
+    keep_before(w, g);
+    kb_end(w->kg->kb);
+}
+
+/* Some groups at a time. */
+static void complete_all(RowsKernel *w, const Share *s)
+{
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    Left left[CARRY_UNROLL];
+    const KExp *g[CARRY_UNROLL], *last = kg_sub(kg, s->to, kg_int(kg, 1));
+    const KExp *base = kb_for(b, "g", s->from, s->to, kg_int(kg, CARRY_UNROLL));
+    for (int k = 0; k < CARRY_UNROLL; k++) {
+        g[k] = kb_let(b, "group", kg_add(kg, base, kg_int(kg, k)));
+        left[k] = load_left(w, kg_min(kg, g[k], last));
+    }
+    for (int k = 0; k < CARRY_UNROLL; k++) {
+        kb_if(b, kg_lt(kg, g[k], s->to));
+        complete_first(w, &left[k]);
+        kb_end(b);
+    }
+    kb_end(b);
 }
 
 static void launch_carry(const Rows *r)
@@ -246,15 +296,10 @@ static void launch_carry(const Rows *r)
     Accs before = rows_before_in_group(&w, &ended);
     accs_set(kg, &w.ac, accs_now(kg, &before));
     kb_end(b);
-    const KExp *g = kb_for(b, "g", s.from, s.to, kg_int(kg, 1));
-    kg_loop_unroll(kg, CARRY_UNROLL);
-    if (r->scan) {
-        keep_before(&w, g);
-    } else {
-        complete_first(&w, g);
-        add_group(&w, g);
-    }
-    kb_end(b);
+    if (r->scan)
+        keep_all(&w, &s);
+    else
+        complete_all(&w, &s);
     kg_launch(kg, kg_finish(kg), sx_const(kg->cx, 1));
 }
 
