@@ -182,19 +182,21 @@ static void bind_point(Tile *x, const KExp *p)
     nest_bind_point(kg, x->w->r->d, kg_add(kg, x->point0, kg_to_i64(kg, p)), row);
 }
 
-/* What the work-item computes, in registers: behind the last point neutral values, so that all have
- * as many. */
+/* The tile's points into the stage; behind the last one neutral values, so that all have as many.
+ * While loads of little code are on their way, others can begin: what it computes is kept in
+ * registers (the result), which put_points then takes. */
 static KBuf **compute_points(Tile *x, bool maps)
 {
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     const Rows *r = x->w->r;
     const Accs *ac = &x->w->ac;
+    bool brief = seg_is_brief(r->e);
+    KBuf **own = brief ? NEWN(kg->cx->perm, KBuf *, ac->n) : NULL;
+    for (int j = 0; brief && j < ac->n; j++)
+        own[j] = kb_array(b, "own", ac->types[j], r->each);
+    const KExp *k, *p = tile_points_open(kg, r->each, brief ? -1 : 0, &k);
     Accs value = accs_like(kg, ac);
-    value.bufs = NEWN(kg->cx->perm, KBuf *, ac->n);
-    for (int j = 0; j < ac->n; j++)
-        value.bufs[j] = kb_array(b, "own", ac->types[j], r->each);
-    const KExp *k, *p = tile_points_open(kg, r->each, seg_is_brief(r->e) ? -1 : 0, &k);
     accs_declare(kg, &value, &r->e->seg.nes);
     kb_if(b, kg_lt(kg, p, x->points));
     WorkMark m = kg_work_begin(kg);
@@ -202,12 +204,13 @@ static KBuf **compute_points(Tile *x, bool maps)
     accs_set(kg, &value, rows_point(x->w, maps));
     kg_work_end(kg, m);
     kb_end(b);
-    accs_put(kg, &value, kg_to_i64(kg, k));
+    value.bufs = brief ? own : x->t->stage;
+    accs_put(kg, &value, brief ? kg_to_i64(kg, k) : kb_let(b, "at", tile_place(kg, p)));
     kb_end(b);
-    return value.bufs;
+    return own;
 }
 
-static void fill_stage(Tile *x, KBuf *const *own)
+static void put_points(Tile *x, KBuf *const *own)
 {
     KGen *kg = x->kg;
     const KExp *k, *p = tile_points_open(kg, x->w->r->each, -1, &k);
@@ -247,8 +250,9 @@ static void one_tile(RowTiles *t, WalkWhat what, const Carried *c, const KExp *t
 {
     Tile x = tile_open(t, tile);
     KBuf **own = compute_points(&x, what != WALK_TAILS);
-    runs_mark_heads(&x); /* while what they load is on its way */
-    fill_stage(&x, own);
+    runs_mark_heads(&x);
+    if (own)
+        put_points(&x, own);
     meet(x.kg);
     runs_sum(&x, what, c);
 }
