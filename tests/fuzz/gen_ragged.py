@@ -36,10 +36,10 @@ class Ragged:
             self.tables[table.name] = table
             params.append(("v", table.name, table.type(), True))
             if form != "lengths":
-                params.append(("v", self.fresh("a"), arr(m, self.piece()), True))
+                params.append(("v", self.fresh("a"), arr(m, self.piece([(s, "i64") for s in plain])), True))
         return params
 
-    def piece(self):
+    def piece(self, env):
         """The type of a row's elements: a number, some numbers, a few of them in an array."""
         u = self.scalar()
         k = self.r.random()
@@ -49,7 +49,8 @@ class Ragged:
             return tup(u, u if self.chance(0.7) else self.scalar())
         if k < 0.85:
             return tup(self.scalar(), self.scalar(), self.scalar())
-        return arr(self.r.choice([2, 3]), u)
+        few = [s for s in self.est if s[0] in "nml" and self.est[s] < 5 and (s, "i64") in env]
+        return arr(self.r.choice([2, 3] + few), u)
 
     def table_value(self, table, sizes):
         """What a table holds for the sizes of an input."""
@@ -135,25 +136,47 @@ class Ragged:
 
     def row_of(self, k, u, env, d):
         """Some row, an estimate of its size."""
-        made = self.table_row(k, u, env, d) if self.chance(0.7) else None
+        made = self.table_row(k, u, env, d) if self.chance(0.8) else None
         return made or self.sized(k, u, env, d)
 
     # --- nests -------------------------------------------------------------------------------------
     def f_ragged(self, env, d):
-        """A map over the rows of a table or over some array, in which each element has rows of its own."""
-        t, c = self.outcome(env), [x for x in self.tables_in(env) if self.fits(x.n)]
-        level = self.r.choice([1, 2, 2, DEEP])
+        """A map over the rows of a table or over some array, in which each element has rows of its own, with what is around it."""
+        t, c, level = self.outcome(env), [x.n for x in self.tables_in(env) if self.fits(x.n)], self.r.choice([1, 2, 2, DEEP])
         if not c or self.chance(0.15):
-            c = self.arrays(env, lambda u: self.fits(u[1]) and self.estimate(u[1]) > 0)
+            c = [a.ty[1] for a in self.arrays(env, lambda u: self.fits(u[1]) and self.estimate(u[1]) > 0)]
             if not c:
                 return None
-            src = self.r.choice(c)
-            return self.mapped_rows(arr(src.ty[1], t), src, env, level, min(d, 3))
-        n = self.r.choice(c).n
-        f = self.index_lam([n], env, lambda e: self.level(t, e, level, min(d, 3)))
+        n = self.r.choice(c)
+        form = self.weighted([("nothing", 6), ("reduced", 2), ("scanned", 1), ("binned", 1), ("turned", 2)])
+        if form == "turned" and self.fits(n, 3):
+            return self.turned(arr(n, t), n, env, level, min(d, 3))
+        e = self.nest_over(n, t, env, level, min(d, 3))
+        o = self.operator(t)
+        if form in ("reduced", "scanned") and o:
+            return call("reduce", t, N("op", t, x=o), e) if form == "reduced" else call("scan", arr(n, t), N("op", t, x=o), e)
+        if form == "binned" and o and o.comm:
+            w = self.r.choice([1, 3])
+            at = call("map", arr(n, "i64"), self.lam(["i64"], env, lambda inner: self.bin(w, inner, 2), self.estimate(n)),
+                      call("iota", arr(n, "i64"), self.size_node(n)))
+            return call("hist", arr(w, t), N("op", t, x=o), self.size_node(w), at, e)
+        return e
+
+    def nest_over(self, n, t, env, level, d):
+        """A map over the numbers below n, or over an array of that size."""
+        c = self.arrays(env, lambda u: u[1] == n)
+        if c and self.chance(0.3):
+            return self.mapped_rows(arr(n, t), self.r.choice(c), env, level, d)
+        f = self.index_lam([n], env, lambda e: self.level(t, e, level, d))
         if self.chance(0.4):
             return call("tabulate", arr(n, t), self.size_node(n), f)
         return call("map", arr(n, t), f, call("iota", arr(n, "i64"), self.size_node(n)))
+
+    def turned(self, t, n, env, level, d):
+        """A loop around, whose turns see what the one before has made."""
+        v, i, turns = self.fresh("st"), self.fresh("ix"), self.r.choice([1, 2, 3])
+        body = self.in_loop(turns, lambda: self.nest_over(n, row(t), env + [(i, "i64"), (v, t)], level, d))
+        return N("loop", t, [self.default(t), lit("i64", turns), body], Loop("for", ("v", v, t, self.chance(0.3)), i))
 
     def outcome(self, env):
         """The type of what is left of a row: numbers, or an array of a size that all have."""
@@ -175,10 +198,10 @@ class Ragged:
 
     def level(self, t, env, level, d):
         """let [k] ys = a row in some steps."""
-        u, k, v = self.piece(), self.fresh("k"), self.fresh("ys")
+        u, k, v = self.piece(env), self.fresh("k"), self.fresh("ys")
         e, size = self.row_of(k, u, env, d)
         body = self.with_row(k, v, u, size, lambda: self.g_steps(
-            t, env + [(k, "i64"), (v, arr(k, u))], level, self.r.choice([1, 2, 2, 3]), d))
+            t, env + [(k, "i64"), (v, arr(k, u))], level, self.r.choice([1, 2, 2, 3, 4]), d))
         return N("letk", t, [e, body], (k, ("v", v, arr(k, u), True)))
 
     def with_row(self, k, v, u, size, make):
@@ -193,7 +216,7 @@ class Ragged:
     def g_steps(self, t, env, level, n, d):
         if n <= 0:
             return self.gathered(t, env, d)
-        form = self.weighted([("row", 4), ("same", 4), ("number", 3), ("inner", 5 if level > 1 else 0), ("turns", 4), ("branch", 3),
+        form = self.weighted([("row", 4), ("same", 4), ("number", 3), ("inner", 12 if level > 1 else 0), ("turns", 4), ("branch", 3),
                               ("bins", 2)])
         e = getattr(self, "g_" + form)(t, env, level, n - 1, d) if self.work < 4000 else None
         return e or self.g_steps(t, env, level, n - 1, d)
@@ -209,7 +232,7 @@ class Ragged:
     def g_row(self, t, env, level, n, d):
         """Another row: a part of it, what stays of it, some joined, one that a loop carries."""
         src = self.some_row(env)
-        u = row(src.ty) if src and self.chance(0.6) else self.piece()
+        u = row(src.ty) if src and self.chance(0.6) else self.piece(env)
         k, v = self.fresh("k"), self.fresh("ys")
         e, size = self.row_of(k, u, env, min(d, 2))
         body = self.with_row(k, v, u, size, lambda: self.g_steps(t, env + [(k, "i64"), (v, arr(k, u))], level, n, d))
@@ -220,14 +243,14 @@ class Ragged:
         src = self.some_row(env)
         if not src or not self.fits(src.ty[1]):
             return None
-        u = arr(src.ty[1], row(src.ty) if self.chance(0.5) else self.piece())
+        u = arr(src.ty[1], row(src.ty) if self.chance(0.5) else self.piece(env))
         form = self.r.choice([self.a_map, self.a_map, self.a_scan, self.a_scan, self.a_view, self.a_with, self.a_scatter, self.a_fill,
                               self.a_set, self.a_sweep, self.a_rounds, self.array_expr])
         e = form(u, env, min(d, 2))
         return self.then_steps(e, t, env, level, n, d) if e else None
 
     def g_number(self, t, env, level, n, d):
-        u = self.piece()
+        u = self.piece(env)
         e = self.reduction(u, env, min(d, 2))
         return self.then_steps(e, t, env, level, n, d) if e else None
 
