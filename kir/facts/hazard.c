@@ -508,11 +508,17 @@ static bool for_single(const KExp *x)
     return x->kind == KE_PRIM && x->op == OP_NOT && for_teams(x->x[0]);
 }
 
-/* What is only for a group of one work-item does not count. */
+static bool is_never(const KExp *x, bool value)
+{
+    return x->kind == KE_CONST && (x->c.i != 0) != value;
+}
+
+/* What is only for a group of one work-item does not count, nor what no work-item comes to. */
 static void walk_if(Hazard *h, const KStm *s, uint8_t *p)
 {
     uint8_t *q = pending_copy(h, p);
-    bool then = !for_single(s->x[0]), els = !for_teams(s->x[0]);
+    bool then = !for_single(s->x[0]) && !is_never(s->x[0], true);
+    bool els = !for_teams(s->x[0]) && !is_never(s->x[0], false);
     if (then)
         walk_block(h, &s->body[0], p);
     if (els)

@@ -10,22 +10,22 @@ from gen_arrays import Arrays
 from gen_hist import Hists
 from gen_modules import Callable, Modules
 from gen_programs import Programs
+from gen_ragged import Ragged
 from gen_rounds import Rounds
 from gen_scalars import Scalars
 from gen_sized import Sized
 from gen_updates import Updates
 from gen_sums import Sums
-from nodes import binop, call, lit, var
 from operators import operator
 from oracle import limits
-from tree import FLOATS, Def, Loop, N, arr, is_arr, is_scalar, map_type, parts, pat_vars, row, tup, type_sizes
+from tree import FLOATS, Def, Loop, N, arr, binop, call, is_arr, is_scalar, lit, map_type, parts, pat_vars, row, tup, type_sizes, var
 
 LIMIT = 12000  # evaluations of one expression
 WEIGHTS = [("i32", 8), ("i64", 5), ("bool", 3), ("u8", 2), ("i8", 2), ("i16", 1), ("u16", 1), ("u32", 2), ("u64", 1),
            ("f32", 2), ("f64", 1)]
 
 
-class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Sums, Modules, Programs):
+class Gen(Scalars, Arrays, Sized, Updates, Rounds, Ragged, Hists, Sums, Modules, Programs):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.k = 0
@@ -41,10 +41,12 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Sums, Modules, Program
         self.fails = self.r.random() < 0.08
         self.helpers = self.r.random() < 0.5
         self.floats = self.r.random() < 0.4
-        self.sums = self.r.random() < 0.5
+        self.ragged = self.r.random() < 0.3  # mostly rows of their own sizes
+        self.sums = self.r.random() < (0.1 if self.ragged else 0.5)
         self.declared = []  # sum types
         self.overs = {}     # their functions like map, by name
-        self.modules = self.r.random() < 0.5
+        self.tables = {}    # parameters that say where rows lie, by name
+        self.modules = self.r.random() < (0.05 if self.ragged else 0.5)
         self.sigs = []      # module types
         self.sigs_of_containers = []
         self.globals = {}   # values n of modules, which are sizes: estimates

@@ -1,6 +1,5 @@
 """Arrays of the generator (see gen.py): a_FORM makes an expression of an array type, or None."""
-from nodes import binop, call, lit, var
-from tree import Loop, N, arr, is_arr, is_scalar, pat_vars, row, tup
+from tree import Loop, N, arr, binop, call, is_arr, is_scalar, lit, pat_vars, row, tup, var
 
 
 class Arrays:

@@ -2,8 +2,7 @@
 
 Bins are as many as the result says: none, one, few or many. Indices may all meet in one bin, spread, and lie out of
 bounds on both sides, or all out of bounds, which may be known. Operators are associative and commutative, so that the order does not matter."""
-from nodes import binop, call, lit
-from tree import FLOATS, INTS, N, arr, is_arr, is_scalar, row, tup
+from tree import FLOATS, INTS, N, arr, binop, call, is_arr, is_scalar, lit, row, tup
 
 
 class Hists:

@@ -8,8 +8,7 @@ import copy
 
 from library import BOXED, SIZED, container
 from modules import NUMERIC, Alias, Apply, Arrow, Container, Lifted, Module, Open, Sig, Text, TypeDef, own_type, role_op
-from nodes import binop, call, lit, var
-from tree import FLOATS, INTS, Def, N, Op, Program, abstract, arr, is_arr, is_scalar, map_type, parts, row, tup, type_names, type_sizes
+from tree import FLOATS, INTS, Def, N, Op, Program, abstract, arr, binop, call, is_arr, is_scalar, lit, map_type, parts, row, tup, type_names, type_sizes, var
 
 MOST_MODULES = 5
 MEMBER_WORK, MEMBER_EST = 60, 40  # how often members may be evaluated at least, for which sizes

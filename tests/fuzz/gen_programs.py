@@ -1,10 +1,9 @@
 """Whole programs of the generator (see gen.py): entry points, what must fail, inputs."""
-from nodes import binop, call, lit, var
 from oracle import limits
 from gen_sums import plain, settle
 from library import LIBRARY
 from modules import definitions
-from tree import FLOATS, INTS, Def, Loop, N, Program, arr, free, is_arr, is_scalar, parts, pat_vars, row, tup, type_sizes
+from tree import FLOATS, INTS, Def, Loop, N, Program, arr, binop, call, free, is_arr, is_scalar, lit, parts, pat_vars, row, tup, type_sizes, var
 
 SIZES = [0, 1, 1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 31, 33, 64, 65, 127, 300, 1025]
 
@@ -16,13 +15,13 @@ class Programs:
         sizes = ["n", "m", "l"][:r.choice([1, 2, 2, 3])]
         sizes = [f"{s}{self.fresh('')}" for s in sizes]
         self.est = {}
-        budget = 6000
+        budget = 1000 if self.ragged else 6000
         for s in sizes:
             self.est[s] = r.choice([z for z in SIZES if z <= max(8, budget)])
             budget //= max(1, self.est[s])
-        est = dict(self.est)
-        env = [(s, "i64") for s in sizes]
-        params, used = [], set()
+        params, used = self.table_params(sizes) if self.ragged else [], set()
+        est, env = dict(self.est), [(s, "i64") for s in sizes]
+        used |= set().union(*[type_sizes(p[2]) for p in params])
         for k in range(r.randint(2, 5)):
             t = self.param_type(sizes, env)
             p = ("v", self.fresh("a"), t, True)
@@ -33,14 +32,14 @@ class Programs:
                 params.append(("v", self.fresh("a"), arr(s, self.scalar()), True))
         env += [v for p in params for v in pat_vars(p)] + [(s, "i64") for s in self.globals]
         self.est.update(self.globals)
-        body = self.entry_body(env, r.choice([2, 3, 3, 4]), r.randint(2, 6 if of == 1 else 3), [])
+        body = self.entry_body(env, r.choice([2, 3, 3, 4]), r.randint(1, 2) if self.ragged else r.randint(2, 6 if of == 1 else 3), [])
         return Def(name, sizes, params, body, entry=True,
                    show_result=self.chance(0.7) and not self.hidden), est
 
     def entry_body(self, env, d, n, made):
         """Definitions, then some of them as results."""
         if n > 0:
-            e = self.feature(env, d) if self.chance(0.7 if self.modules else 0.5) else None
+            e = self.feature(env, d) if self.chance(0.9 if self.ragged else 0.7 if self.modules else 0.5) else None
             if e is None:
                 e = self.expr(self.a_type(env), env, d)
             u = e.ty
@@ -64,8 +63,9 @@ class Programs:
 
     def feature(self, env, d):
         """A histogram, an update, rounds of updates or an irregular piece, at the top or in one or two maps; or None."""
-        depth = self.r.choice([0, 1, 1, 1, 2, 2])
-        kinds = ["hist", "hist", "update", "irregular", "irregular", "rounds", "rounds", "rounds"] + (["member"] * 6 + ["held"]) * self.modules
+        depth = self.r.choice([0, 0, 0, 1, 2] if self.ragged else [0, 1, 1, 1, 2, 2])
+        kinds = ["hist", "hist", "update", "irregular", "irregular", "rounds", "rounds", "rounds"] + (["member"] * 6 + ["held"]) * self.modules + \
+            ["ragged"] * 24 * self.ragged
         return self.nest(depth, env, self.r.choice(kinds), d)
 
     def nest(self, depth, env, kind, d):
@@ -220,13 +220,16 @@ class Programs:
         """Values for the sizes of the first input, then small ones."""
         out = []
         others = {s: self.r.choice([z for z in (0, 1, 2, 3, 5) if z <= max(2, est[s])]) for s in est}
-        for sizes in (est, others):
-            out.append((d.name, sizes, [self.value(t, sizes) for p in d.params for _, t in pat_vars(p)]))
+        few = {s: self.r.choice([z for z in (0, 1, 4, 6) if z <= max(4, est[s])]) for s in est}
+        for sizes in (est, others, few) if self.ragged else (est, others):
+            sizes = {**sizes, **{t.many: sizes[t.n] + 1 for t in self.tables.values() if t.many in sizes}}
+            out.append((d.name, sizes, [self.table_value(self.tables[v], sizes) if v in self.tables else self.value(t, sizes)
+                                        for p in d.params for v, t in pat_vars(p)]))
         return out
 
     def program(self):
         """One entry point, or some that share functions."""
-        names = ["main", "second", "third"][:self.r.choice([1, 1, 1, 1, 2, 2, 3])]
+        names = ["main", "second", "third"][:self.r.choice([1, 1, 1, 1] + [2, 2, 3] * (not self.ragged))]
         items, inputs = [], []
         for name in names:
             before = len(self.functions)

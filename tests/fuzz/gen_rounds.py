@@ -4,8 +4,7 @@ eliminations, orthogonalisations, relaxations and sorts do. In a map they are wh
 A turn is a chain of steps: an update of a carried array (now and then under a condition, in a branch, or in a loop of its
 own that takes the array over), a map over it, views, copies and sums of it that later steps use. `State` knows which names
 share memory, so that what an update consumes is not used afterwards."""
-from nodes import binop, call, lit, var
-from tree import Loop, N, arr, is_arr, is_scalar, row, tup
+from tree import Loop, N, arr, binop, call, is_arr, is_scalar, lit, row, tup, var
 
 
 class State:

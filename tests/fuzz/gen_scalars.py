@@ -1,6 +1,5 @@
 """Scalars of the generator (see gen.py): s_FORM makes an expression of a scalar type, or None."""
-from nodes import binop, call, lit, var
-from tree import FLOATS, INTS, SIGNED, N, arr, is_arr, is_scalar, row
+from tree import FLOATS, INTS, SIGNED, N, arr, binop, call, is_arr, is_scalar, lit, row, var
 
 
 class Scalars:

@@ -3,9 +3,8 @@
 sized(k, u, env, d) makes an expression of type [k]u, where k is a name that a `let [k]` or a loop gives to its size, and
 an estimate of the size. z_FORM makes one, or None. Inside a map these are the irregular pieces: each thread has sizes of
 its own."""
-from nodes import binop, call, lit, var
 from oracle import wrap
-from tree import FLOATS, Loop, N, Op, arr, is_arr, is_scalar, pat_vars, row, tup
+from tree import FLOATS, Loop, N, Op, arr, binop, call, is_arr, is_scalar, lit, pat_vars, row, tup, var
 
 MOST = 40  # elements of an array that a loop makes longer
 

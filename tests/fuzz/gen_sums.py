@@ -3,9 +3,8 @@
 A declared type has parameters, for types and for a size, and constructors whose names are those of other types as well.
 Patterns of a match are made by splitting: one that matches everything, then one of its parts by constructor, by value or
 by component, again and again; so they cover everything, each for something that those before it leave."""
-from nodes import binop, call, lit, var
 from oracle import limits
-from tree import INTS, N, arr, has_abstract, is_arr, is_scalar, map_type, parts, pat_vars, row, tup
+from tree import INTS, N, arr, binop, call, has_abstract, is_arr, is_scalar, lit, map_type, parts, pat_vars, row, tup, var
 from library import Helper
 from modules import TypeDef
 

@@ -2,8 +2,7 @@
 
 The form of each dimension: "i" an index, ":" all, "::s" with a stride, "a:", ":b", "a:b", "a:b:s"; the letters stand for
 expressions, which are kids of the node."""
-from nodes import binop, call, lit, var
-from tree import Loop, N, arr, is_arr, is_scalar, row
+from tree import Loop, N, arr, binop, call, is_arr, is_scalar, lit, row, var
 
 
 class Updates:

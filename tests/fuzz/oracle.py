@@ -322,6 +322,13 @@ class Eval:
             return v
         return go
 
+    def c_range(self, n, k):
+        def go():
+            lo, hi = k[0](), k[1]()
+            self.sized(n, hi - lo)
+            return list(range(lo, hi))
+        return go
+
     def c_slice(self, n, k):
         forms = {"{}:{}": lambda v, i, j: v[i:j], "::-1": lambda v: v[::-1], ":{}": lambda v, j: v[:j],
                  "{}:": lambda v, i: v[i:], "::{}": lambda v, s: v[::s], "{}:{}:{}": lambda v, i, j, s: v[i:j:s],

@@ -17,6 +17,7 @@ A node has an operation, a type, kids and extra data x:
   letk x=(size, pattern)   let [size] pattern = value in body
   letfun x=(name, [pattern])  kids: the function's body, body
   if, tuple, record, proj x=index, field x=name, index (array, index...)
+  range                kids: the first, the one behind the last
   slice x=text with {} for kids, with, colwith (array, column, values), arrlit
   sub x=[form], set x=[form]   kids: array, expressions of the forms (see gen_updates.py), for set: value
   letset x=(name, [form])      let name = kid 0 let name[...] = kid -2 in kid -1
@@ -50,6 +51,24 @@ class N:
 
     def size(self):
         return 1 + sum(k.size() for k in self.kids)
+
+
+# Short names for the nodes that the generator makes most.
+
+def lit(t, v):
+    return N("lit", t, x=v)
+
+
+def var(name, t):
+    return N("var", t, x=name)
+
+
+def call(name, t, *kids):
+    return N("call", t, kids, name)
+
+
+def binop(op, a, b, t=None):
+    return N("bin", t or a.ty, [a, b], op)
 
 
 class Loop:
@@ -260,8 +279,8 @@ def bound_in(n):
     if n.op == "letfun":
         return [set(x for p in n.x[1] for x in pat_names(p)), {n.x[0]}]
     if n.op == "loop":
-        names, var = set(pat_names(n.x.pat)) | set(n.x.sizes), {n.x.var} - {None}
-        return [set(), names if n.x.form == "while" else set(), names | var]
+        names, turn = set(pat_names(n.x.pat)) | set(n.x.sizes), {n.x.var} - {None}
+        return [set(), names if n.x.form == "while" else set(), names | turn]
     if n.op == "letset":
         return [set()] + [{n.x[0]} for _ in n.kids[1:]]
     if n.op == "match":
@@ -392,6 +411,8 @@ def text(n, ind="  "):
         return f"{a(k[0])}.{x}"
     if op == "index":
         return f"{indexed(k[0])}[{', '.join(t(i) for i in k[1:])}]"
+    if op == "range":
+        return f"{a(k[0])}..<{a(k[1])}"
     if op == "slice":
         return indexed(k[0]) + "[" + x.format(*[a(i) for i in k[1:]]) + "]"
     if op == "with":
