@@ -190,6 +190,8 @@ bool turns_often(const Body *b);
 /* Would the map's body have parallelism to exploit if the map were a loop? */
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map);
 int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b);
+/* ... where widths below a warp do not hide what varies inside of them: PAR_UNKNOWN then. */
+int64_t worthwhile_par(Flat *fl, const MapNest *S, const Body *b);
 /* The same for a work-group that runs b together, to which the nest's variables are single values:
  * a loop may turn as often as each group likes, a branch may differ from group to group. */
 int64_t group_body_par(Flat *fl, const Body *b);
