@@ -384,6 +384,7 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     VarSet *variant = varmap_new(fl->cx->perm);
     nest_vars(&S1, variant);
     Body *b = hoist_invariants(fl, variant, e->soac.fn->body, out);
+    b = sums_by_component(fl, &S1, b);
     int64_t inner = worthwhile_par(fl, &S1, b);
     MapPlan p = plan_map(fl, S, e, inner, b);
     if (inner == 0 && !is_host(S) && loop_frees(fl, S, e))

@@ -392,6 +392,9 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
 /* --- interchange.c -------------------------------------------------------------------------- */
 
 Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* d of replicate k d: one element of the neutral array. Of another array: an element that the map
+ * takes from it (which leaves the inner reduction sequential). */
+Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl);
 Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 /* The body of a loop under S1: results that vary come from the nest, the others as they are. */
@@ -452,8 +455,16 @@ void keep_rows(Flat *fl, MapNest *S, Bld *out);
  * with nothing done: it is something else. Views are recomputed by each construct, and elements of
  * them become elements of the array: nobody would know the slice again that failed. */
 bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
+bool has_strides(const Exp *e); /* an index with parts that do not lie one behind the other */
+/* Any other index that may fail, likewise. */
+void assert_index(Flat *fl, const Stm *s, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+
+/* --- columns.c ------------------------------------------------------------------------------ */
+
+/* b, under S, with sums of vectors over rows of varying widths as maps of sums of numbers. */
+Body *sums_by_component(Flat *fl, const MapNest *S, Body *b);
 
 /* --- writes.c ------------------------------------------------------------------------------- */
 

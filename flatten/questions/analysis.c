@@ -359,6 +359,15 @@ int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b)
     return varying_in(&all, variant, b);
 }
 
+static bool reads_regular(const VarSet *variant, const Exp *e)
+{
+    static const Vars none;
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        if (type_variant(variant, atom_type(e->soac.arrs.at[k]), &none))
+            return false;
+    return true;
+}
+
 /* Does a SOAC of b, of a width that does not vary, hold what varies with the nest? */
 static bool holds_varying(Flat *fl, VarSet *variant, const Body *b)
 {
@@ -366,7 +375,8 @@ static bool holds_varying(Flat *fl, VarSet *variant, const Body *b)
     for (int i = 0; i < b->stms.n && !holds; i++) {
         const Stm *s = &b->stms.at[i];
         const Exp *e = s->exp;
-        if (exp_is_soac(e) && e->soac.fn && soac_is_parallel(fl, variant, s)) {
+        if (exp_is_soac(e) && e->soac.fn && reads_regular(variant, e) &&
+            soac_is_parallel(fl, variant, s)) {
             for (int k = 0; k < e->soac.fn->params.n; k++)
                 varset_add(variant, e->soac.fn->params.at[k]);
             const Body *in = e->soac.fn->body;
