@@ -50,6 +50,10 @@ PROGRAMS = {
     "LUD": ("bench/LUD/LUD.sf", None),
     "BFAST": ("bench/BFAST/BFAST.sf", None),
     "mapscan": ("examples/mapscan.sf", None),
+    "KMeans": ("bench/KMeans/KMeans.sf", None),
+    "Quickhull": ("bench/Quickhull/Quickhull.sf", None),
+    "Quicksort": ("bench/Quicksort/Quicksort.sf", None),
+    "Neighbours": ("bench/Neighbours/Neighbours.sf", None),
 }
 # Relative differences between versions that the tuner allows, where they mean little: see the reference's check.
 TUNE_TOLERANCE = {"Heston": 1e6}
