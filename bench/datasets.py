@@ -108,26 +108,24 @@ def LocVolCalib(_rng, strikes, nx, ny, nt):
     return [*(np.int64(x) for x in (strikes, nx, ny, nt)), *(np.float32(x) for x in (0.03, 5, 0.2, 0.6, 0.5))]
 
 
-def generator(program):
-    """The function of this file, or else of the program's reference."""
-    if program in globals():
-        return globals()[program]
+def reference_of(program):
     path = Path(__file__).resolve().parent / program / "reference.py"
     spec = importlib.util.spec_from_file_location(f"reference_{program}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.generate
+    return module
 
 
 def generate(program, folder, small):
     """Writes the program's data sets that are not there yet; the names of all of them."""
     folder.mkdir(parents=True, exist_ok=True)
     sets = SHAPES.get(program, ({}, {}))[small]
+    make = globals().get(program) or reference_of(program).generate if sets else None
     for name, shape in sets.items():
         path = folder / f"{name}.in"
         if not path.exists():
             rng = np.random.default_rng([ord(c) for c in program + name])
-            write_values(path, generator(program)(rng, *shape))
+            write_values(path, make(rng, *shape))
     return list(sets)
 
 

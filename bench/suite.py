@@ -15,7 +15,6 @@ A program that fails is reported and does not stop the others; exit code 1 if an
 """
 import argparse
 import gzip
-import importlib.util
 import json
 import os
 import shutil
@@ -30,6 +29,7 @@ import datasets
 import first
 import report
 import turns
+from datasets import reference_of
 from programs import build_c, emit_c, shell
 from values import difference, read_values
 
@@ -100,14 +100,6 @@ def build(a, program, mode, prebuilt):
     else:
         emit_c(a.minifut, ROOT / PROGRAMS[program][0], MODES[mode], c)
     return build_c(c)
-
-
-def reference_of(program):
-    path = BENCH / program / "reference.py"
-    spec = importlib.util.spec_from_file_location(f"reference_{program}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 # --- Data sets ------------------------------------------------------------------------------------------------------
