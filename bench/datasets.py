@@ -2,6 +2,7 @@
 to tune on. usage: datasets.py FOLDER [--small] [PROGRAM...]: writes FOLDER/PROGRAM/NAME.in. With --small: shapes
 for a CPU. Needs NumPy."""
 import argparse
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,19 @@ SHAPES = {
               {"D1": (40, 64, 36, 2, 12, 0.25), "D2": (3, 400, 200, 3, 46, 0.25), "train-D1": (32, 72, 40, 2, 12, 0.25),
                "train-D2": (2, 360, 180, 3, 46, 0.25)}),
     "LocVolCalib": ({}, {"small": (4, 8, 16, 5), "large": (6, 16, 16, 4), "train-small": (3, 8, 16, 4)}),
+    # Of these the reference makes the data sets.
+    "KMeans": ({"few": (1 << 21, 16, 4, 1.0), "many": (1 << 18, 1024, 16, 1.0), "train-few": (1 << 20, 20, 4, 1.0),
+                "train-many": (1 << 17, 1024, 16, 1.0)},
+               {"few": (2000, 5, 3, 1.0), "many": (900, 60, 4, 1.0), "train-few": (1500, 4, 3, 1.0)}),
+    "Quickhull": ({"disc": (1 << 23, "disc"), "circle": (1 << 20, "circle"), "train-disc": (1 << 21, "disc"),
+                   "train-circle": (1 << 19, "circle")},
+                  {"disc": (3000, "disc"), "circle": (500, "circle"), "train-disc": (2000, "disc")}),
+    "Quicksort": ({"random": (1 << 23, "random"), "few": (1 << 22, "few"), "nearly": (1 << 22, "nearly"),
+                   "train-random": (1 << 21, "random"), "train-nearly": (1 << 20, "nearly")},
+                  {"random": (2000, "random"), "nearly": (1500, "nearly"), "train-random": (1000, "random")}),
+    "Neighbours": ({"gas": (1 << 20, 48, 0), "drops": (1 << 17, 32, 1.5), "train-gas": (1 << 19, 40, 0),
+                    "train-drops": (1 << 16, 24, 1.5)},
+                   {"gas": (1500, 6, 0), "drops": (1200, 8, 0.6), "train-gas": (1000, 5, 0)}),
 }
 
 
@@ -94,15 +108,24 @@ def LocVolCalib(_rng, strikes, nx, ny, nt):
     return [*(np.int64(x) for x in (strikes, nx, ny, nt)), *(np.float32(x) for x in (0.03, 5, 0.2, 0.6, 0.5))]
 
 
+def reference_of(program):
+    path = Path(__file__).resolve().parent / program / "reference.py"
+    spec = importlib.util.spec_from_file_location(f"reference_{program}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def generate(program, folder, small):
     """Writes the program's data sets that are not there yet; the names of all of them."""
     folder.mkdir(parents=True, exist_ok=True)
     sets = SHAPES.get(program, ({}, {}))[small]
+    make = globals().get(program) or reference_of(program).generate if sets else None
     for name, shape in sets.items():
         path = folder / f"{name}.in"
         if not path.exists():
             rng = np.random.default_rng([ord(c) for c in program + name])
-            write_values(path, globals()[program](rng, *shape))
+            write_values(path, make(rng, *shape))
     return list(sets)
 
 

@@ -15,7 +15,6 @@ A program that fails is reported and does not stop the others; exit code 1 if an
 """
 import argparse
 import gzip
-import importlib.util
 import json
 import os
 import shutil
@@ -30,6 +29,7 @@ import datasets
 import first
 import report
 import turns
+from datasets import reference_of
 from programs import build_c, emit_c, shell
 from values import difference, read_values
 
@@ -50,6 +50,10 @@ PROGRAMS = {
     "LUD": ("bench/LUD/LUD.sf", None),
     "BFAST": ("bench/BFAST/BFAST.sf", None),
     "mapscan": ("examples/mapscan.sf", None),
+    "KMeans": ("bench/KMeans/KMeans.sf", None),
+    "Quickhull": ("bench/Quickhull/Quickhull.sf", None),
+    "Quicksort": ("bench/Quicksort/Quicksort.sf", None),
+    "Neighbours": ("bench/Neighbours/Neighbours.sf", None),
 }
 # Relative differences between versions that the tuner allows, where they mean little: see the reference's check.
 TUNE_TOLERANCE = {"Heston": 1e6}
@@ -96,14 +100,6 @@ def build(a, program, mode, prebuilt):
     else:
         emit_c(a.minifut, ROOT / PROGRAMS[program][0], MODES[mode], c)
     return build_c(c)
-
-
-def reference_of(program):
-    path = BENCH / program / "reference.py"
-    spec = importlib.util.spec_from_file_location(f"reference_{program}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 # --- Data sets ------------------------------------------------------------------------------------------------------

@@ -55,7 +55,8 @@ typedef struct {
 /* Numbers, or copies of one, as many as each element wants: whoever needs some computes them. */
 static bool is_range(const Fission *f, const Stm *s)
 {
-    return f->fl->ragged && (s->exp->kind == E_IOTA || s->exp->kind == E_REPLICATE) &&
+    return (f->fl->ragged || f->fl->mode == FLATTEN_INCREMENTAL) &&
+           (s->exp->kind == E_IOTA || s->exp->kind == E_REPLICATE) &&
            types_variant(f->variant, &s->pat) && !is_consumed(f->fl, atom_var(s->pat.at[0]));
 }
 

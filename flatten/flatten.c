@@ -384,7 +384,8 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     VarSet *variant = varmap_new(fl->cx->perm);
     nest_vars(&S1, variant);
     Body *b = hoist_invariants(fl, variant, e->soac.fn->body, out);
-    int64_t inner = nest_body_par(fl, &S1, b);
+    b = sums_by_component(fl, &S1, b);
+    int64_t inner = worthwhile_par(fl, &S1, b);
     MapPlan p = plan_map(fl, S, e, inner, b);
     if (inner == 0 && !is_host(S) && loop_frees(fl, S, e))
         plan_loop(fl, S, s, &p);

@@ -4,9 +4,7 @@
 
 /* --- G4: reduce (map (\x y -> e)) (replicate k d) z ----------------------------------------- */
 
-/* d of replicate k d: one element of the neutral array. Of another array: an element that the map
- * takes from it (which leaves the inner reduction sequential). */
-static Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl)
+Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl)
 {
     const Exp *e = def_of(fl, ne);
     if (!e || e->kind != E_REPLICATE) {

@@ -151,7 +151,7 @@ Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p)
 ReducePlan plan_reduce(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b)
 {
     bool inc = fl->mode == FLATTEN_INCREMENTAL;
-    int64_t inner = nest_body_par(fl, S1, b);
+    int64_t inner = worthwhile_par(fl, S1, b);
     ReducePlan p = {.top = true, .rec = true, .why = ""};
     if (inner == 0 && takes_ragged(fl) && body_is_ragged(fl, S1, b) &&
         (fl->ragged || extent_is_plain(fl, S1, b))) {

@@ -471,15 +471,18 @@ static Atom stop_number(Flat *fl, const Exp *e, IndexPart part, int dim, Bld *bl
     return d.start;
 }
 
-bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl)
+bool has_strides(const Exp *e)
+{
+    for (int k = 0; e->kind == E_INDEX && k < e->index.at.n; k++)
+        if (e->index.at.at[k].is_slice && !atom_is_int(e->index.at.at[k].stride, 1))
+            return true;
+    return false;
+}
+
+void assert_index(Flat *fl, const Stm *s, Bld *bl)
 {
     Ctx *cx = fl->cx;
     const Exp *e = s->exp;
-    if (e->kind != E_INDEX || e->index.safe || !types_variant(variant, &s->pat))
-        return false;
-    for (int k = 0; k < e->index.at.n; k++)
-        if (e->index.at.at[k].is_slice && !atom_is_int(e->index.at.at[k].stride, 1))
-            return false;
     Atom all = atom_bool(true);
     for (int k = 0; k < e->index.at.n; k++) {
         Atom in = is_inside(fl, e->index.at.at[k], atom_type(e->index.arr).dims[k], e->loc, bl);
@@ -498,6 +501,14 @@ bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl)
     safe->attrs = e->attrs;
     bld_stm(bl, (Stm){s->pat, safe});
     varmap_put(fl->defs, s->pat.at[0], safe);
+}
+
+bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl)
+{
+    const Exp *e = s->exp;
+    if (e->kind != E_INDEX || e->index.safe || !types_variant(variant, &s->pat) || has_strides(e))
+        return false;
+    assert_index(fl, s, bl);
     return true;
 }
 

@@ -206,6 +206,7 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     VarSet *variant = varmap_new(fl->cx->perm);
     nest_vars(&S1, variant);
     Body *b = fl->level == 0 ? fn->body : hoist_invariants(fl, variant, fn->body, out);
+    b = sums_by_component(fl, &S1, b);
     fn = lambda_new(fl->cx, fn->params, b);
     const char *what = scans(e) ? "segscan" : "segred";
     ReducePlan p = plan_reduce(fl, S, &S1, e, b);

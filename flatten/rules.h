@@ -190,6 +190,8 @@ bool turns_often(const Body *b);
 /* Would the map's body have parallelism to exploit if the map were a loop? */
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map);
 int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b);
+/* ... where widths below a warp do not hide what varies inside of them: PAR_UNKNOWN then. */
+int64_t worthwhile_par(Flat *fl, const MapNest *S, const Body *b);
 /* The same for a work-group that runs b together, to which the nest's variables are single values:
  * a loop may turn as often as each group likes, a branch may differ from group to group. */
 int64_t group_body_par(Flat *fl, const Body *b);
@@ -390,6 +392,9 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
 /* --- interchange.c -------------------------------------------------------------------------- */
 
 Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* d of replicate k d: one element of the neutral array. Of another array: an element that the map
+ * takes from it (which leaves the inner reduction sequential). */
+Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl);
 Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 /* The body of a loop under S1: results that vary come from the nest, the others as they are. */
@@ -450,8 +455,16 @@ void keep_rows(Flat *fl, MapNest *S, Bld *out);
  * with nothing done: it is something else. Views are recomputed by each construct, and elements of
  * them become elements of the array: nobody would know the slice again that failed. */
 bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
+bool has_strides(const Exp *e); /* an index with parts that do not lie one behind the other */
+/* Any other index that may fail, likewise. */
+void assert_index(Flat *fl, const Stm *s, Bld *bl);
 /* Rule G10: its results are known in S afterwards. */
 void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+
+/* --- columns.c ------------------------------------------------------------------------------ */
+
+/* b, under S, with sums of vectors over rows of varying widths as maps of sums of numbers. */
+Body *sums_by_component(Flat *fl, const MapNest *S, Body *b);
 
 /* --- writes.c ------------------------------------------------------------------------------- */
 

@@ -359,6 +359,48 @@ int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b)
     return varying_in(&all, variant, b);
 }
 
+static bool reads_regular(const VarSet *variant, const Exp *e)
+{
+    static const Vars none;
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        if (type_variant(variant, atom_type(e->soac.arrs.at[k]), &none))
+            return false;
+    return true;
+}
+
+/* Does a SOAC of b, of a width that does not vary, hold what varies with the nest? */
+static bool holds_varying(Flat *fl, VarSet *variant, const Body *b)
+{
+    bool holds = false;
+    for (int i = 0; i < b->stms.n && !holds; i++) {
+        const Stm *s = &b->stms.at[i];
+        const Exp *e = s->exp;
+        if (exp_is_soac(e) && e->soac.fn && reads_regular(variant, e) &&
+            soac_is_parallel(fl, variant, s)) {
+            for (int k = 0; k < e->soac.fn->params.n; k++)
+                varset_add(variant, e->soac.fn->params.at[k]);
+            const Body *in = e->soac.fn->body;
+            holds = varying_in(fl, variant, in) > 0 || is_ragged_within(fl, variant, in) ||
+                    holds_varying(fl, variant, in);
+        }
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return holds;
+}
+
+int64_t worthwhile_par(Flat *fl, const MapNest *S, const Body *b)
+{
+    int64_t par = nest_body_par(fl, S, b);
+    if (par == 0 || par >= RT_USUAL_WARP || fl->level != 1 || fl->mode != FLATTEN_INCREMENTAL)
+        return par;
+    Flat all = *fl;
+    VarSet *variant = varmap_new(fl->cx->perm);
+    all.ragged = true;
+    nest_vars(S, variant);
+    return holds_varying(&all, variant, b) ? PAR_UNKNOWN : par;
+}
+
 /* The map that is all that is parallel in b; NULL: nothing is, or (*more) something else is. */
 static const Exp *sole_map(const Body *b, bool *more)
 {
