@@ -50,6 +50,12 @@ PROGRAMS = {
     "LUD": ("bench/LUD/LUD.sf", None),
     "BFAST": ("bench/BFAST/BFAST.sf", None),
     "mapscan": ("examples/mapscan.sf", None),
+    "PageRank": ("bench/PageRank/PageRank.sf", None),
+    "BFS": ("bench/BFS/BFS.sf", None),
+    "Components": ("bench/Components/Components.sf", None),
+    "WordCount": ("bench/WordCount/WordCount.sf", None),
+    "Attention": ("bench/Attention/Attention.sf", None),
+    "CG": ("bench/primitives/conjugate.sf", None),
 }
 # Relative differences between versions that the tuner allows, where they mean little: see the reference's check.
 TUNE_TOLERANCE = {"Heston": 1e6}
