@@ -344,6 +344,9 @@ Cost cost_of_turns(Flat *fl, const MapNest *S, const Body *intra, Bld *bl);
  * combines what it gives. Else it is not weighed. */
 Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 
+/* x, where each of its rows has an equal share of `all` elements more. */
+Extent extent_with(const Extent *x, Atom all, Bld *bl);
+
 /* Of a thread, of a work-group each, whose widths vary: they take as long as the longest row. */
 Par par_of_rows(const Extent *x, Bld *bl);
 Par par_of_row_groups(const Extent *x, Bld *bl);
