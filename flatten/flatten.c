@@ -327,11 +327,13 @@ static void log_pruned(Flat *fl, const MapNest *S1, const Exp *e, const MapPlan 
         log_rule(fl, "G3", S1, e, "e_middle pruned (%s)", p->no_middle);
 }
 
-/* How much there is in the rows of b, where that is known before it runs; of rows that vary only in
- * part, with what does not, and for e_top alone: a work-group shares what does not. */
+/* Does the guard see how long rows are, which is known before they run? Where they vary only in
+ * part, or in branches, e_top's alone: a work-group shares what does not vary. */
 static bool sees_rows(Flat *fl, const MapNest *S1, const Body *b, const MapPlan *p)
 {
-    return p->ragged ? p->top || p->middle : p->mixed && p->top && extent_is_plain(fl, S1, b);
+    if (p->ragged)
+        return p->top || p->middle;
+    return (p->mixed || p->varying) && p->top && extent_is_known(fl, S1, b);
 }
 
 /* Rule G3: if Par(S1) >= t_top then e_top else if Par(e_middle) >= t_intra then e_middle else
