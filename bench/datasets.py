@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from BFAST import reference as bfast
+from irregular import CG, BFS, Attention, Components, PageRank, WordCount  # noqa: F401 (looked up by name)
 from values import write_values
 
 # name -> arguments of the program's generator; (full size, small)
@@ -30,6 +31,23 @@ SHAPES = {
                "train-D1": (12288, 320, 160, 3, 23, 0.25), "train-D2": (24, 7168, 3584, 3, 365, 0.125)},
               {"D1": (40, 64, 36, 2, 12, 0.25), "D2": (3, 400, 200, 3, 46, 0.25), "train-D1": (32, 72, 40, 2, 12, 0.25),
                "train-D2": (2, 360, 180, 3, 46, 0.25)}),
+    "PageRank": ({"D1": ("rmat", 20, 1 << 24), "D2": ("zipf", 1 << 20, 1 << 24), "D3": ("even", 1 << 20, 1 << 24),
+                  "train-D1": ("rmat", 19, 1 << 23), "train-D3": ("even", 1 << 19, 1 << 23)},
+                 {"D1": ("rmat", 6, 300), "D2": ("zipf", 50, 400), "train-D1": ("rmat", 5, 100)}),
+    "BFS": ({"D1": ("rmat", 20, 1 << 23), "D2": ("grid", 1000, 0.9), "train-D1": ("rmat", 19, 1 << 22),
+             "train-D2": ("grid", 700, 0.9)},
+            {"D1": ("rmat", 6, 200), "D2": ("grid", 12, 0.9), "train-D1": ("rmat", 5, 60)}),
+    "Components": ({"D1": ("rmat", 20, 1 << 23), "D2": ("grid", 2000, 0.5), "train-D1": ("rmat", 19, 1 << 22),
+                    "train-D2": ("grid", 1400, 0.5)},
+                   {"D1": ("rmat", 6, 50), "D2": ("grid", 12, 0.5), "train-D1": ("rmat", 5, 40)}),
+    "WordCount": ({"D1": (1 << 26, 60, 0.5), "D2": (1 << 26, 100, 3), "D3": (1 << 26, 1 << 22, 1),
+                   "train-D1": (1 << 25, 50, 0.5), "train-D3": (1 << 25, 1 << 21, 1)},
+                  {"D1": (3000, 20, 0.5), "D2": (4000, 20, 2), "train-D1": (2000, 20, 0.5)}),
+    "Attention": ({"D1": (((64, 512),), 64), "D2": (((3, 4096), (20, 500), (300, 32)), 64), "train-D1": (((48, 512),), 64),
+                   "train-D2": (((2, 4096), (30, 500), (200, 32)), 64)},
+                  {"D1": (((4, 8),), 8), "D2": (((1, 40), (2, 1), (5, 4)), 8), "train-D1": (((3, 8),), 8)}),
+    "CG": ({"D1": (4, 2048), "D2": (64, 512), "D3": (1024, 64), "train-D1": (6, 1536), "train-D3": (900, 64)},
+           {"D1": (2, 30), "D2": (12, 8), "train-D1": (2, 24)}),
     "LocVolCalib": ({}, {"small": (4, 8, 16, 5), "large": (6, 16, 16, 4), "train-small": (3, 8, 16, 4)}),
     # Of these the reference makes the data sets.
     "KMeans": ({"few": (1 << 21, 16, 4, 1.0), "many": (1 << 18, 1024, 16, 1.0), "train-few": (1 << 20, 20, 4, 1.0),

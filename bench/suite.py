@@ -54,6 +54,12 @@ PROGRAMS = {
     "Quickhull": ("bench/Quickhull/Quickhull.sf", None),
     "Quicksort": ("bench/Quicksort/Quicksort.sf", None),
     "Neighbours": ("bench/Neighbours/Neighbours.sf", None),
+    "PageRank": ("bench/PageRank/PageRank.sf", None),
+    "BFS": ("bench/BFS/BFS.sf", None),
+    "Components": ("bench/Components/Components.sf", None),
+    "WordCount": ("bench/WordCount/WordCount.sf", None),
+    "Attention": ("bench/Attention/Attention.sf", None),
+    "CG": ("bench/primitives/conjugate.sf", None),
 }
 # Relative differences between versions that the tuner allows, where they mean little: see the reference's check.
 TUNE_TOLERANCE = {"Heston": 1e6}

@@ -60,16 +60,21 @@ static bool is_range(const Fission *f, const Stm *s)
            types_variant(f->variant, &s->pat) && !is_consumed(f->fl, atom_var(s->pat.at[0]));
 }
 
-/* The cheap statements all of whose operands in the group are cheap. */
+/* The cheap statements all of whose operands in the group are cheap; those of a range may be dear,
+ * if they can be expanded themselves: it cannot. */
 static VarSet *cheap_vars(const Fission *f)
 {
     VarSet *cheap = varmap_new(f->fl->cx->perm), *dear = varmap_new(f->fl->cx->perm);
+    VarSet *dear_rows = varmap_new(f->fl->cx->perm);
     for (int i = 0; i < f->group.n; i++) {
         const Stm *s = &f->group.at[i];
-        bool ok = (is_cheap(f->fl, s) || is_range(f, s)) && !exp_uses_any(s->exp, dear);
+        bool range = is_range(f, s);
+        bool ok = (range || is_cheap(f->fl, s)) && !exp_uses_any(s->exp, range ? dear_rows : dear);
         if (f->width && s->pat.n == 1 && s->pat.at[0] == f->width)
             continue; /* it is expanded, and known in S behind that */
         add_pat(ok ? cheap : dear, &s->pat);
+        if (!ok && types_variant(f->variant, &s->pat))
+            add_pat(dear_rows, &s->pat);
     }
     return cheap;
 }
@@ -81,18 +86,22 @@ static Split split_group(const Fission *f)
     Stms all_cheap = {0};
     for (int i = 0; i < f->group.n; i++) {
         const Stm *s = &f->group.at[i];
-        sp.asserts = sp.asserts || s->exp->kind == E_ASSERT;
-        for (int k = 0; k < s->pat.n; k++) {
-            Var *v = s->pat.at[k];
-            if (varset_has(later, v) && varset_has(cheap, v))
-                varset_add(need, v);
-            else if (varset_has(later, v))
-                vec_push(f->fl->cx->perm, &sp.expand, v);
-        }
+        for (int k = 0; k < s->pat.n; k++)
+            if (varset_has(later, s->pat.at[k]) && varset_has(cheap, s->pat.at[k]))
+                varset_add(need, s->pat.at[k]);
         if (binds_any(s, cheap))
             vec_push(f->fl->cx->perm, &all_cheap, *s);
     }
     sp.cheap = live_stms(f->fl, &all_cheap, need, false);
+    for (int i = 0; i < sp.cheap.n; i++)
+        free_in_stm(later, &sp.cheap.at[i]);
+    for (int i = 0; i < f->group.n; i++) {
+        const Stm *s = &f->group.at[i];
+        sp.asserts = sp.asserts || s->exp->kind == E_ASSERT;
+        for (int k = 0; k < s->pat.n; k++)
+            if (varset_has(later, s->pat.at[k]) && !varset_has(cheap, s->pat.at[k]))
+                vec_push(f->fl->cx->perm, &sp.expand, s->pat.at[k]);
+    }
     return sp;
 }
 

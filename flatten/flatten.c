@@ -327,6 +327,15 @@ static void log_pruned(Flat *fl, const MapNest *S1, const Exp *e, const MapPlan 
         log_rule(fl, "G3", S1, e, "e_middle pruned (%s)", p->no_middle);
 }
 
+/* Does the guard see how long rows are, which is known before they run? Where they vary only in
+ * part, or in branches, e_top's alone: a work-group shares what does not vary. */
+static bool sees_rows(Flat *fl, const MapNest *S1, const Body *b, const MapPlan *p)
+{
+    if (p->ragged)
+        return p->top || p->middle;
+    return (p->mixed || p->varying) && p->top && extent_is_known(fl, S1, b);
+}
+
 /* Rule G3: if Par(S1) >= t_top then e_top else if Par(e_middle) >= t_intra then e_middle else
  * e_flat, where S1 = S,<x in xs>; fewer versions where the plan or the work-group level says so. */
 static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
@@ -335,12 +344,14 @@ static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
     const Exp *e = s->exp;
     MapPlan p = *plan;
     Versions vs = {0};
-    Extent extent = {0}, *x = p.ragged && (p.top || p.middle) ? &extent : NULL;
+    Extent extent = {0}, *x = sees_rows(fl, S1, b, &p) ? &extent : NULL;
     MapNest known = nest_copy(fl, S1);
     Body *rest = NULL;
     if (x)
         extent = extent_of(fl, &known, b, &rest, out);
     b = rest ? rest : b;
+    if (x && !p.ragged)
+        extent = extent_with(&extent, par_in_all(fl, &known, b, out), out);
     S1 = &known;
     if (p.top)
         add_top(fl, &vs, S, S1, b, s, p.flat && !p.loop && !p.shared, x);
@@ -353,7 +364,7 @@ static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
         return bind_results(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), out);
     }
     if (intra) {
-        add_middle(fl, &vs, S, S1, b, intra, &p, s, x);
+        add_middle(fl, &vs, S, S1, b, intra, &p, s, p.ragged ? x : NULL);
         log_move_last(fl, log_at);
     }
     log_rule(fl, "G3", S1, e, "e_flat: %s",

@@ -283,21 +283,34 @@ static bool width_is_plain(Flat *fl, const Body *b, Atom width)
     return plain_code(fl, b, need, &code);
 }
 
-/* The widths of the ragged SOACs of b that are known before anything of it has run. Others, such as
- * how many a filter keeps, are mostly at most these. */
-static Atoms ragged_widths(Flat *fl, const MapNest *S, const Body *b)
+/* The ragged SOACs of a body whose lengths are known before anything of it has run. Others, such as
+ * what reads as many as a filter keeps, are mostly at most as long. */
+typedef struct {
+    Atoms widths;
+    Stms branches; /* those that vary with the nest, each as a number: the widths in the side taken
+                    */
+} Lengths;
+
+static Atom sum_of_lengths(Flat *fl, const Lengths *l, Loc loc, Bld *bl)
 {
-    VarSet *variant = varmap_new(fl->cx->perm);
-    Atoms ws = {0};
-    nest_vars(S, variant);
-    for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        if (soac_is_ragged(fl, variant, s) && width_is_plain(fl, b, s->exp->soac.width))
-            vec_push(fl->cx->perm, &ws, s->exp->soac.width);
-        for (int k = 0; k < s->pat.n; k++)
-            varset_add(variant, s->pat.at[k]);
+    Atom sum = atom_i64(0);
+    for (int k = 0; k < l->widths.n; k++) {
+        Exp *w = exp_binop(fl->cx, loc, OP_MAX, l->widths.at[k], atom_i64(0));
+        sum = bld_binop(bl, loc, OP_ADD, sum, bld_exp(bl, "w", w));
     }
-    return ws;
+    for (int k = 0; k < l->branches.n; k++)
+        sum = bld_binop(bl, loc, OP_ADD, sum, atom_var(l->branches.at[k].pat.at[0]));
+    return sum;
+}
+
+static VarSet *needs_of(Flat *fl, const Lengths *l)
+{
+    VarSet *need = varmap_new(fl->cx->perm);
+    for (int k = 0; k < l->widths.n; k++)
+        varset_add(need, l->widths.at[k].var);
+    for (int k = 0; k < l->branches.n; k++)
+        free_in_stm(need, &l->branches.at[k]);
+    return need;
 }
 
 static bool is_plain(Flat *fl, const Body *b, const Stm *s)
@@ -308,44 +321,35 @@ static bool is_plain(Flat *fl, const Body *b, const Stm *s)
     return !exp_has_soac(s->exp) && s->exp->kind != E_LOOP && plain_code(fl, b, need, &code);
 }
 
-static VarSet *needs_of(Flat *fl, const Atoms *ws)
-{
-    VarSet *need = varmap_new(fl->cx->perm);
-    for (int k = 0; k < ws->n; k++)
-        varset_add(need, ws->at[k].var);
-    return need;
-}
-
-/* How many statements there are up to the last one that binds a width. */
-static int widths_end(const Body *b, const VarSet *widths)
+/* How many statements there are up to the last one that binds what is needed. */
+static int needs_end(const Body *b, const VarSet *need)
 {
     int n = b->stms.n;
-    while (n > 0 && !binds_any(&b->stms.at[n - 1], widths))
+    while (n > 0 && !binds_any(&b->stms.at[n - 1], need))
         n--;
     return n;
 }
 
 /* What is asserted before the widths may be what makes accesses safe on which they depend. */
-bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b)
+static bool lengths_are_plain(Flat *fl, const Body *b, const Lengths *l)
 {
-    Atoms ws = ragged_widths(fl, S, b);
-    VarSet *need = needs_of(fl, &ws);
+    VarSet *need = needs_of(fl, l);
     Stms code;
-    for (int i = widths_end(b, need) - 1; i >= 0; i--)
+    for (int i = needs_end(b, need) - 1; i >= 0; i--)
         if (b->stms.at[i].exp->kind == E_ASSERT && !is_plain(fl, b, &b->stms.at[i]))
             return false;
-    return ws.n > 0 && plain_code(fl, b, need, &code);
+    return l->widths.n + l->branches.n > 0 && plain_code(fl, b, need, &code);
 }
 
-/* The code of b that gives the widths, what may fail before that, and the assertions that need no
+/* The code of b that gives the lengths, what may fail before that, and the assertions that need no
  * other than plain code; *rest: b without these. */
-static Stms code_of_widths(Flat *fl, const Body *b, const Atoms *ws, Body **rest)
+static Stms code_of_lengths(Flat *fl, const Body *b, const Lengths *l, Body **rest)
 {
     Ctx *cx = fl->cx;
-    VarSet *need = needs_of(fl, ws);
+    VarSet *need = needs_of(fl, l);
     Bld left = bld_new(cx);
     Stms all = {0};
-    int before = widths_end(b, need);
+    int before = needs_end(b, need);
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
         bool asserts = s->exp->kind == E_ASSERT, plain = is_plain(fl, b, s);
@@ -362,7 +366,77 @@ static Stms code_of_widths(Flat *fl, const Body *b, const Atoms *ws, Body **rest
     }
     if (rest)
         *rest = bld_body(&left, b->res);
-    return live_stms(fl, &all, need, true);
+    all = live_stms(fl, &all, need, true);
+    vec_append(cx->perm, &all, &l->branches);
+    return all;
+}
+
+static Lengths lengths_within(Flat *fl, VarSet *variant, const Body *b);
+
+/* The sum of the widths in a side of a branch; 0, if it is not known; *some: it is. */
+static Body *lengths_of_side(Flat *fl, VarSet *variant, const Body *b, Loc loc, bool *some)
+{
+    Bld bl = bld_new(fl->cx);
+    Lengths l = lengths_within(fl, variant, b);
+    if (!lengths_are_plain(fl, b, &l))
+        return giving(fl, &bl, atom_i64(0));
+    *some = true;
+    bl.stms = code_of_lengths(fl, b, &l, NULL);
+    return rename_body(fl->cx, giving(fl, &bl, sum_of_lengths(fl, &l, loc, &bl)));
+}
+
+/* What s, a branch of b, is as a number; of no pattern: it does not vary, or its lengths are not
+ * known. */
+static Stm lengths_of_branch(Flat *fl, VarSet *variant, const Body *b, const Stm *s)
+{
+    const Exp *e = s->exp;
+    bool some = false;
+    Stm n = {0};
+    if (e->kind != E_IF || !atom_variant(variant, e->branch.test))
+        return n;
+    Body *then_ = lengths_of_side(fl, variant, e->branch.then_, e->loc, &some),
+         *else_ = lengths_of_side(fl, variant, e->branch.else_, e->loc, &some);
+    n.exp = exp_if(fl->cx, e->loc, e->branch.test, then_, else_);
+    if (some && is_plain(fl, b, &n))
+        vec_push(fl->cx->perm, &n.pat, var_new(fl->cx, "w", type_prim(T_I64), e->loc));
+    return n;
+}
+
+static Lengths lengths_within(Flat *fl, VarSet *variant, const Body *b)
+{
+    Lengths l = {0};
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        Stm branch = lengths_of_branch(fl, variant, b, s);
+        if (branch.pat.n > 0)
+            vec_push(fl->cx->perm, &l.branches, branch);
+        else if (soac_is_ragged(fl, variant, s) && width_is_plain(fl, b, s->exp->soac.width))
+            vec_push(fl->cx->perm, &l.widths, s->exp->soac.width);
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return l;
+}
+
+static Lengths lengths_of(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(S, variant);
+    return lengths_within(fl, variant, b);
+}
+
+bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b)
+{
+    Lengths l = lengths_of(fl, S, b);
+    return lengths_are_plain(fl, b, &l);
+}
+
+bool extent_is_known(Flat *fl, const MapNest *S, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        if (b->stms.at[i].exp->kind == E_LOOP && exp_has_soac(b->stms.at[i].exp))
+            return false;
+    return extent_is_plain(fl, S, b);
 }
 
 static Lambda *sum_and_most(Flat *fl, Loc loc)
@@ -396,16 +470,6 @@ static Atoms distinct(Flat *fl, const Atoms *ws)
     return r;
 }
 
-static Atom sum_of(Flat *fl, const Atoms *ws, Loc loc, Bld *bl)
-{
-    Atom sum = atom_i64(0);
-    for (int k = 0; k < ws->n; k++) {
-        Exp *w = exp_binop(fl->cx, loc, OP_MAX, ws->at[k], atom_i64(0));
-        sum = bld_binop(bl, loc, OP_ADD, sum, bld_exp(bl, "w", w));
-    }
-    return sum;
-}
-
 Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out)
 {
     Ctx *cx = fl->cx;
@@ -415,9 +479,10 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out)
     Bld before = bld_new(cx), bl = bld_new(cx);
     define_row(fl, S, atom_var(H.dims.at[0].idx), loc, &before);
     H.dims.at[0].pre = before.stms;
-    Atoms all = ragged_widths(fl, S, b), ws = distinct(fl, &all);
-    bl.stms = code_of_widths(fl, b, &ws, rest);
-    Atom sum = sum_of(fl, &all, loc, &bl);
+    Lengths l = lengths_of(fl, S, b);
+    Atoms ws = distinct(fl, &l.widths);
+    bl.stms = code_of_lengths(fl, b, &l, rest);
+    Atom sum = sum_of_lengths(fl, &l, loc, &bl);
     Seg sg = {.kind = E_SEGRED, .S = &H, .stms = bl.stms, .comm = true, .loc = loc};
     sg.op = sum_and_most(fl, loc);
     for (int k = 0; k < 2; k++) {
@@ -432,7 +497,7 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out)
     x.longest = found.at[1];
     for (int k = 0; rest && k < ws.n; k++) {
         Ragged r = {.width = ws.at[k].var, .rows = x.rows, .widths = found.at[2 + k]};
-        if (all.n == 1)
+        if (l.widths.n == 1 && l.branches.n == 0)
             r.points = x.points;
         found.at[2 + k].var->base = "widths";
         vec_push(cx->perm, &S->ragged, r);

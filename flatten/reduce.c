@@ -221,8 +221,10 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         Bld bl = bld_new(fl->cx), par = bld_new(fl->cx);
         Atoms res = bind_fresh(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), &bl);
         Par of;
-        if (p.ragged) {
+        if (p.ragged || (p.varying && extent_is_known(fl, &S1, b))) {
             Extent x = extent_of(fl, &S1, b, NULL, out);
+            if (!p.ragged)
+                x = extent_with(&x, par_in_all(fl, &S1, b, out), out);
             of = par_of_rows(&x, &par);
         } else {
             of = (Par){par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par),

@@ -346,6 +346,9 @@ Cost cost_of_turns(Flat *fl, const MapNest *S, const Body *intra, Bld *bl);
  * combines what it gives. Else it is not weighed. */
 Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 
+/* x, where each of its rows has an equal share of `all` elements more. */
+Extent extent_with(const Extent *x, Atom all, Bld *bl);
+
 /* Of a thread, of a work-group each, whose widths vary: they take as long as the longest row. */
 Par par_of_rows(const Extent *x, Bld *bl);
 Par par_of_row_groups(const Extent *x, Bld *bl);
@@ -432,6 +435,9 @@ Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn);
 bool body_is_ragged(Flat *fl, const MapNest *S, const Body *b);
 /* Can the extent of the ragged SOACs of b under S be found by little code? */
 bool extent_is_plain(Flat *fl, const MapNest *S, const Body *b);
+/* ... and is that all that varies? Nobody knows how often loops turn that have something parallel
+ * inside. */
+bool extent_is_known(Flat *fl, const MapNest *S, const Body *b);
 /* It is found by a reduction before the guards. That gives the widths as well, and what b asserts
  * of plain code fails there: S knows them then, and *rest is b without these assertions. */
 Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out);

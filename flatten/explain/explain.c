@@ -251,8 +251,9 @@ static const char *untuned_text(Explain *x, const Exp *e)
         return arena_printf(x->cx->perm, "never: %s", e->suff.never);
     if (atom_is_int(e->suff.steps, 0))
         return "";
+    const char *all = operand_text(x->cx, x->defs, e->suff.elems, DEEP, BINDS_FACTOR, false);
     const char *elems = arena_printf(x->cx->perm, "if %s <= %s / %d", ex_par_text(x, e->suff.steps),
-                                     ex_par_text(x, e->suff.elems), RT_FULL_DEVICE);
+                                     all, RT_FULL_DEVICE);
     if (atom_is_int(e->suff.spared, 0))
         return elems;
     return arena_printf(x->cx->perm, "%s + %d * %s", elems, RT_LAUNCH_STEPS,

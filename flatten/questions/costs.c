@@ -627,6 +627,14 @@ static Atom quotient(Bld *bl, Atom a, Atom b)
     return bld_binop(bl, (Loc){0}, OP_QUOT, a, bld_binop(bl, (Loc){0}, OP_MAX, b, atom_i64(1)));
 }
 
+Extent extent_with(const Extent *x, Atom all, Bld *bl)
+{
+    Extent r = *x;
+    r.points = bld_binop(bl, (Loc){0}, OP_ADD, x->points, all);
+    r.longest = bld_binop(bl, (Loc){0}, OP_ADD, x->longest, quotient(bl, all, x->rows));
+    return r;
+}
+
 /* So many of the longest are there. */
 static Atom rows_in_effect(const Extent *x, Bld *bl)
 {
