@@ -344,7 +344,8 @@ static void emit_suff(Fn *f, const HostOp *op)
     emit_assign(f, op->var);
     f->uses_ctx = true;
     bool weighed = e->suff.never || !atom_is_int(e->suff.steps, 0);
-    out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? "rt_suff_or_pays" : "rt_suff",
+    const char *call = e->suff.balanced ? "rt_suff_balanced" : "rt_suff_or_pays";
+    out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? call : "rt_suff",
                param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work));
     if (e->suff.never)
         out_printf(f->o, ", %s, false", atom_c(e->suff.spared));

@@ -228,7 +228,7 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
             of = par_of_rows(&x, &par);
         } else {
             of = (Par){par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par),
-                       cost_of_fold(fl, &S1, e, b, &par)};
+                       cost_of_fold(fl, &S1, e, b, &par), false};
         }
         version_add(fl, &vs, false, bld_body(&bl, res), &par, of, e->loc);
         log_rule(fl, "G9", &S1, e, "e_top: %s^%d, the rest sequential; %s", what, fl->level,

@@ -225,6 +225,7 @@ typedef struct {
 typedef struct {
     Atom version, all;
     Cost cost;
+    bool balanced; /* `version` is less where one element takes as long as many others */
 } Par;
 
 /* What there is of SOACs whose width varies: rows, points of all, of the one with most. */

@@ -186,6 +186,7 @@ static void read_suff(Reader *r, Exp *e)
         e->suff.never = read_expect(r, K_STR, "why")->text;
     e->suff.steps = spares && !e->suff.never ? read_atom(r) : atom_i64(0);
     e->suff.elems = spares && !e->suff.never ? read_atom(r) : atom_i64(0);
+    e->suff.balanced = read_accept_word(r, "balanced");
 }
 
 /* "<" was read. The x's are bound behind their arrays, which belong to the scope outside. */

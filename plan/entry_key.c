@@ -57,6 +57,7 @@ static void put_suff(Key *k, const Exp *e)
     put_atom(k, e->suff.steps);
     put_atom(k, e->suff.elems);
     put_text(k, e->suff.never ? e->suff.never : "");
+    put_text(k, e->suff.balanced ? "balanced" : "");
 }
 
 static void put_exps(Key *k, const KExps *xs)

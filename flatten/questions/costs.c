@@ -648,7 +648,7 @@ Par par_of_rows(const Extent *x, Bld *bl)
         APART = 8,    /* threads read apart from each other: a step is as long as so many, */
         WAVES = 2     /* ... and of all points together as so many */
     };
-    Par p = {.version = rows_in_effect(x, bl), .all = x->points};
+    Par p = {.version = rows_in_effect(x, bl), .all = x->points, .balanced = true};
     Atom steps = times(bl, (Loc){0}, x->longest, atom_i64(APART));
     Atom all = quotient(bl, x->points, atom_i64(RT_FULL_DEVICE / WAVES));
     p.cost = (Cost){.spared = atom_i64(LAUNCHES - 1),

@@ -38,17 +38,33 @@ RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work)
     return rt_compare(ctx, param, mf_par_in_effect(version_par, work), rt_param(ctx, param));
 }
 
+/* decides: it does so untuned whether it pays, not the threshold. */
+static bool rt_suff_if(rt_ctx *ctx, int param, int64_t par, bool decides, bool pays)
+{
+    bool untuned = ctx->user_params[param] == 0 && ctx->user_sizes[RT_THRESHOLD] == 0;
+    int64_t threshold = rt_param(ctx, param);
+    rt_part(ctx, param);
+    if (untuned && decides && pays != (threshold <= par))
+        threshold = pays && par > 0 ? par : par + 1;
+    return rt_compare(ctx, param, par, threshold);
+}
+
 RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work,
                             int64_t spared, bool pays)
 {
-    bool untuned = ctx->user_params[param] == 0 && ctx->user_sizes[RT_THRESHOLD] == 0;
-    int64_t par = mf_par_in_effect(version_par, work), threshold = rt_param(ctx, param);
     bool weighs = ctx->facts[RT_WEIGHS_LAUNCHES];
-    pays &= weighs || spared > 0;
-    rt_part(ctx, param);
-    if (untuned && (weighs || spared == 0) && pays != (threshold <= par))
-        threshold = pays && par > 0 ? par : par + 1;
-    return rt_compare(ctx, param, par, threshold);
+    return rt_suff_if(ctx, param, mf_par_in_effect(version_par, work), weighs || spared == 0,
+                      pays && (weighs || spared > 0));
+}
+
+RT_API bool rt_suff_balanced(rt_ctx *ctx, int param, int64_t version_par, int64_t work,
+                             int64_t spared, bool pays)
+{
+    enum { EACH = 8 }; /* for a thread, so that none is left alone for long */
+    if (ctx->facts[RT_WEIGHS_LAUNCHES])
+        return rt_suff_or_pays(ctx, param, version_par, work, spared, pays);
+    bool fills = version_par >= EACH * ctx->facts[RT_COMPUTE_UNITS];
+    return rt_suff_if(ctx, param, mf_par_in_effect(version_par, work), true, fills);
 }
 
 RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, int64_t pays)

@@ -232,6 +232,15 @@ static void test_untuned(rt_ctx *ctx)
               !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 0, true) &&
               !rt_suff_or_pays(ctx, 0, 8, 8, 0, true),
           "... of what spares nothing");
+    int64_t units = ctx->facts[RT_COMPUTE_UNITS];
+    ctx->facts[RT_COMPUTE_UNITS] = 2;
+    check(rt_suff_balanced(ctx, 0, 16, 1 << 20, 5, false) &&
+              !rt_suff_balanced(ctx, 0, 15, 1 << 20, 5, true),
+          "... of rows: some for each thread");
+    rt_set_param(ctx, "main.t", 1 << 20);
+    check(!rt_suff_balanced(ctx, 0, 16, 1 << 20, 5, true), "... tuned");
+    rt_set_param(ctx, "main.t", 0);
+    ctx->facts[RT_COMPUTE_UNITS] = units;
     ctx->facts[RT_WEIGHS_LAUNCHES] = weighs;
     rt_comparisons_clear(ctx);
 }
