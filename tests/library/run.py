@@ -148,9 +148,10 @@ def check_without_opencl():
     own = run(["cc", "-print-file-name=include"])[1].strip()
     flags = ["-O1", "-Wall", "-Wextra", "-pedantic-errors", "-nostdinc"]
     flags += [x for f in (own, *folders) for x in ("-isystem", f)]
+    build(["cc", "-std=gnu11", *flags[:3], *flags[4:], "-c", "-o", "headless.o", "types.c"], "types.c without headers")
     for cc in (["cc", "-std=c99"], ["cc", "-std=c11"], ["c++", "-x", "c++"]):
         if checks.need(cc[0]) and build([*cc, *flags, "-I", WORK, "-c", "-o", "bare.o", HERE / "bare.c"], f"bare.c by {cc}"):
-            build(["cc", "-std=gnu11", *flags[:3], *flags[4:], "-o", "bare", "bare.o", "types.c", *LIBS], "types.c without headers")
+            build(["cc", "-o", "bare", "bare.o", "headless.o", *LIBS], f"bare.c by {cc}, linked")
             client(["./bare"], f"bare.c by {cc}", env={"MINIFUT_DRIVER": "opencl", "MINIFUT_OPENCL": str(WORK / "none")})
 
 
