@@ -50,8 +50,8 @@ SHAPES = {
            {"D1": (2, 30), "D2": (12, 8), "train-D1": (2, 24)}),
     "LocVolCalib": ({}, {"small": (4, 8, 16, 5), "large": (6, 16, 16, 4), "train-small": (3, 8, 16, 4)}),
     # Of these the reference makes the data sets.
-    "KMeans": ({"few": (1 << 21, 16, 4, 1.0), "many": (1 << 18, 1024, 16, 1.0), "train-few": (1 << 20, 20, 4, 1.0),
-                "train-many": (1 << 17, 1024, 16, 1.0)},
+    "KMeans": ({"few": (1 << 21, 16, 4, 2.5), "many": (1 << 18, 1024, 16, 4.0), "train-few": (1 << 20, 20, 4, 2.5),
+                "train-many": (1 << 17, 1024, 16, 4.0)},
                {"few": (2000, 5, 3, 1.0), "many": (900, 60, 4, 1.0), "train-few": (1500, 4, 3, 1.0)}),
     "Quickhull": ({"disc": (1 << 23, "disc"), "circle": (1 << 20, "circle"), "train-disc": (1 << 21, "disc"),
                    "train-circle": (1 << 19, "circle")},

@@ -10,6 +10,41 @@
  * which there are balanced kernels (rule G10). */
 #include "flatten/rules.h"
 
+/* --- Parts of reductions -------------------------------------------------------------------- */
+
+Lambda *reduce_fn(Flat *fl, const Exp *e)
+{
+    if (e->soac.fn)
+        return e->soac.fn;
+    Vars params = {0};
+    for (int k = 0; k < e->soac.arrs.n; k++) {
+        /* Named after the operator's second parameters. */
+        const Var *like = e->soac.op->params.at[e->soac.nes.n + k];
+        Type t = type_row(atom_type(e->soac.arrs.at[k]));
+        vec_push(fl->cx->perm, &params, var_new(fl->cx, like->base, t, like->loc));
+    }
+    Bld none = bld_new(fl->cx);
+    return lambda_new(fl->cx, params, bld_body(&none, atoms_of_vars(fl->cx, &params)));
+}
+
+Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl)
+{
+    const Exp *e = def_of(fl, ne);
+    if (!e || e->kind != E_REPLICATE) {
+        Var *d = var_new(fl->cx, "ne", type_row(atom_type(ne)), (Loc){0});
+        vec_push(fl->cx->perm, params, d);
+        vec_push(fl->cx->perm, arrs, ne);
+        return atom_var(d);
+    }
+    if (e->replicate.dims.n == 1)
+        return e->replicate.val;
+    Exp *r = exp_new(fl->cx, E_REPLICATE, e->loc);
+    r->replicate.val = e->replicate.val;
+    for (int d = 1; d < e->replicate.dims.n; d++)
+        vec_push(fl->cx->perm, &r->replicate.dims, e->replicate.dims.at[d]);
+    return bld_exp(bl, "ne", r);
+}
+
 /* --- Components ----------------------------------------------------------------------------- */
 
 static bool is_among(const Vars *vs, Atom a)

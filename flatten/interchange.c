@@ -4,24 +4,6 @@
 
 /* --- G4: reduce (map (\x y -> e)) (replicate k d) z ----------------------------------------- */
 
-Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl)
-{
-    const Exp *e = def_of(fl, ne);
-    if (!e || e->kind != E_REPLICATE) {
-        Var *d = var_new(fl->cx, "ne", type_row(atom_type(ne)), (Loc){0});
-        vec_push(fl->cx->perm, params, d);
-        vec_push(fl->cx->perm, arrs, ne);
-        return atom_var(d);
-    }
-    if (e->replicate.dims.n == 1)
-        return e->replicate.val;
-    Exp *r = exp_new(fl->cx, E_REPLICATE, e->loc);
-    r->replicate.val = e->replicate.val;
-    for (int d = 1; d < e->replicate.dims.n; d++)
-        vec_push(fl->cx->perm, &r->replicate.dims, e->replicate.dims.at[d]);
-    return bld_exp(bl, "ne", r);
-}
-
 static Atom transposed(Flat *fl, Atom a, Loc loc, Bld *bl)
 {
     int rank = atom_type(a).rank, *perm = NEWN(fl->cx->perm, int, rank);

@@ -8,21 +8,6 @@ static bool scans(const Exp *e)
     return exp_is(e, F_SCAN);
 }
 
-Lambda *reduce_fn(Flat *fl, const Exp *e)
-{
-    if (e->soac.fn)
-        return e->soac.fn;
-    Vars params = {0};
-    for (int k = 0; k < e->soac.arrs.n; k++) {
-        /* Named after the operator's second parameters. */
-        const Var *like = e->soac.op->params.at[e->soac.nes.n + k];
-        Type t = type_row(atom_type(e->soac.arrs.at[k]));
-        vec_push(fl->cx->perm, &params, var_new(fl->cx, like->base, t, like->loc));
-    }
-    Bld none = bld_new(fl->cx);
-    return lambda_new(fl->cx, params, bld_body(&none, atoms_of_vars(fl->cx, &params)));
-}
-
 Exp *reduce_construct(Flat *fl, const MapNest *S1, const Body *b, const Exp *e)
 {
     Seg sg = {.kind = scans(e) ? E_SEGSCAN : E_SEGRED,

@@ -396,9 +396,6 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
 /* --- interchange.c -------------------------------------------------------------------------- */
 
 Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
-/* d of replicate k d: one element of the neutral array. Of another array: an element that the map
- * takes from it (which leaves the inner reduction sequential). */
-Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl);
 Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 /* The body of a loop under S1: results that vary come from the nest, the others as they are. */
@@ -423,8 +420,6 @@ Atom element_at(Flat *fl, Atom arr, const Var *p, Atom i, Bld *bl);
 /* --- reduce.c ------------------------------------------------------------------------------- */
 
 Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out); /* all four forms */
-/* Its function: fn, or the identity on the rows of the arrays. */
-Lambda *reduce_fn(Flat *fl, const Exp *e);
 /* The segred or segscan over S1 with b as that function's body. */
 Exp *reduce_construct(Flat *fl, const MapNest *S1, const Body *b, const Exp *e);
 /* ... as a map of that function, and a reduction (scan) of what it gives. */
@@ -458,18 +453,25 @@ void know_row(Flat *fl, MapNest *S, Var *v, Atom values, Atom width, const Ragge
 /* Points that are rows of another nest, below S, know their own row by an array (MapDim.rows_of),
  * which is made if it is not there. */
 void keep_rows(Flat *fl, MapNest *S, Bld *out);
+/* Rule G10: its results are known in S afterwards. */
+void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+
+/* --- checks.c ------------------------------------------------------------------------------- */
+
 /* A slice that may fail, of a size that varies, as an assertion and a slice that does not; false,
- * with nothing done: it is something else. Views are recomputed by each construct, and elements of
- * them become elements of the array: nobody would know the slice again that failed. */
+ * with nothing done: it is something else. */
 bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
 bool has_strides(const Exp *e); /* an index with parts that do not lie one behind the other */
 /* Any other index that may fail, likewise. */
 void assert_index(Flat *fl, const Stm *s, Bld *bl);
-/* Rule G10: its results are known in S afterwards. */
-void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
 /* --- columns.c ------------------------------------------------------------------------------ */
 
+/* The function of a reduction or scan: fn, or the identity on the rows of the arrays. */
+Lambda *reduce_fn(Flat *fl, const Exp *e);
+/* d of replicate k d: one element of the neutral array. Of another array: an element that the map
+ * takes from it (which leaves the inner reduction sequential). */
+Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl);
 /* b, under S, with sums of vectors over rows of varying widths as maps of sums of numbers. */
 Body *sums_by_component(Flat *fl, const MapNest *S, Body *b);
 

@@ -57,8 +57,8 @@ def check(values, results):
     if np.abs(sizes - want_sizes).max() > 4 + 2e-3 * want_sizes.max():
         return "other sizes"
     # How far a centre moves if a few points between it and another one change sides.
-    most = 1e-3 + 20 * np.minimum(1, 8 / np.maximum(1, want_sizes))[:, None]
-    if not np.all(np.abs(centres - want) <= most * (want_sizes > 0)[:, None] + 1e-3):
+    most = 1e-3 + 20 / np.maximum(1, want_sizes)[:, None]
+    if not np.all(np.abs(centres - want) <= np.where(want_sizes[:, None] > 0, most, 0)):
         return "other centres"
     cost, least = (nearest(c.astype(np.float64), points.astype(np.float64))[1].sum() for c in (centres, want))
     return None if abs(cost - least) <= 1e-3 * least else f"a mean distance of {cost} instead of {least}"
