@@ -119,7 +119,7 @@ static bool is_own_number(const KPlaces *p, const KExp *x)
 }
 
 /* The width of the rows that a number of work-items counts in both positions: k times some leaves.
- */
+ * The number itself may be the place in a row, too: buf[k * i + i]. */
 static bool row_width(const KPlaces *p, const Poly *x, const Poly *y, Term *width)
 {
     for (int i = 0; i < x->n; i++)
@@ -130,7 +130,10 @@ static bool row_width(const KPlaces *p, const Poly *x, const Poly *y, Term *widt
                 continue;
             poly_split(x, l, &w, &rest);
             poly_split(y, l, &v, &rest);
-            if (!poly_add(&v, &w, -1) || v.n || v.c || w.n + (w.c != 0) != 1)
+            if (!poly_add(&v, &w, -1) || v.n)
+                continue;
+            bool leaves = w.n == 1 && (w.c == 0 || w.c + v.c == 0), alone = !w.n && w.c && !v.c;
+            if (!leaves && !alone)
                 continue;
             *width = w.n ? w.t[0] : (Term){.k = w.c};
             return true;
