@@ -132,10 +132,12 @@ static bool row_width(const KPlaces *p, const Poly *x, const Poly *y, Term *widt
             poly_split(y, l, &v, &rest);
             if (!poly_add(&v, &w, -1) || v.n)
                 continue;
-            bool leaves = w.n == 1 && (w.c == 0 || w.c + v.c == 0), alone = !w.n && w.c && !v.c;
+            int64_t less = v.c < 0 ? w.c + v.c : w.c;
+            bool leaves = w.n == 1 && (w.c == 0 || w.c + v.c == 0);
+            bool alone = !w.n && (v.c == 0 ? w.c != 0 : v.c <= 1 && v.c >= -1 && less > 1);
             if (!leaves && !alone)
                 continue;
-            *width = w.n ? w.t[0] : (Term){.k = w.c};
+            *width = w.n ? w.t[0] : (Term){.k = less};
             return true;
         }
     return false;
