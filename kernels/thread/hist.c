@@ -102,9 +102,10 @@ const KExp *hist_get(KGen *kg, const KLoc *bin, PrimType t)
 
 const KExp **hist_index(KGen *kg, const Hist *h)
 {
+    const Type t = h->dests->at[0].arr.var->type;
     const KExp **ix = NEWN(kg->cx->perm, const KExp *, h->rank);
     for (int k = 0; k < h->rank; k++)
-        ix[k] = kg_sx(kg, h->index[k]);
+        ix[k] = atom_is_int(t.dims[k], 1) ? kg_int(kg, 0) : kg_sx(kg, h->index[k]);
     return ix;
 }
 

@@ -67,6 +67,7 @@ void hist_close_element(KGen *kg, WorkMark m);
 const KExp *hist_open_shared(KGen *kg, const Hist *h, const KExp *total);
 /* The bins at position ix (rank components) of arrays at locs. */
 KLoc *hist_bins(KGen *kg, const Hist *h, const KLoc *locs, const KExp *const *ix);
+/* The position, which lies in bounds: where there is one bin, it is that one. */
 const KExp **hist_index(KGen *kg, const Hist *h);
 /* bin := op(bin, x) by one work-item; by many (not in turns). */
 void hist_combine(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs);

@@ -119,7 +119,7 @@ static bool is_own_number(const KPlaces *p, const KExp *x)
 }
 
 /* The width of the rows that a number of work-items counts in both positions: k times some leaves.
- */
+ * The number itself may be the place in a row, too: buf[k * i + i]. */
 static bool row_width(const KPlaces *p, const Poly *x, const Poly *y, Term *width)
 {
     for (int i = 0; i < x->n; i++)
@@ -130,9 +130,14 @@ static bool row_width(const KPlaces *p, const Poly *x, const Poly *y, Term *widt
                 continue;
             poly_split(x, l, &w, &rest);
             poly_split(y, l, &v, &rest);
-            if (!poly_add(&v, &w, -1) || v.n || v.c || w.n + (w.c != 0) != 1)
+            if (!poly_add(&v, &w, -1) || v.n)
                 continue;
-            *width = w.n ? w.t[0] : (Term){.k = w.c};
+            int64_t less = v.c < 0 ? w.c + v.c : w.c;
+            bool leaves = w.n == 1 && (w.c == 0 || w.c + v.c == 0);
+            bool alone = !w.n && (v.c == 0 ? w.c != 0 : v.c <= 1 && v.c >= -1 && less > 1);
+            if (!leaves && !alone)
+                continue;
+            *width = w.n ? w.t[0] : (Term){.k = less};
             return true;
         }
     return false;
