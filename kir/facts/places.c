@@ -187,7 +187,7 @@ static bool is_rows(const KPlaces *p, const Term *t, const Term *width)
 static bool is_unknown(const KPlaces *p, const Poly *d)
 {
     const Term *t = &d->t[0];
-    if (d->n != 1 || d->c || (t->k != 1 && t->k != -1) || t->leaves[1])
+    if (d->n != 1 || (t->k != 1 && t->k != -1) || t->leaves[1])
         return d->n == 0 && d->c == 0;
     const KExp *x = kposition_leaf(p->positions, t->leaves[0]);
     return x->kind != KE_ID && !loop_of(p, x);
