@@ -8,14 +8,12 @@
  *     items    point point END point END END point point point .. END
  *     shares  |- work-item 0 -|- work-item 1 -|- work-item 2 -| ..
  *
- * A work-item walks over its share: it stores what it has found when a row ends, and has a tail
- * when the share does. The tails of a group's work-items are scanned, from one row's end to the
- * next, and give what the first row that ends in a share lacks. What rows that cross groups lack, a
- * second kernel of one group adds: it scans what the groups leave. A scan does all this twice:
- * first for what the groups leave, then, each of which knows what lies before it, for the elements.
- *
- * Groups of several work-items (a tile) compute their points together, dealt out, into local
- * memory, where each then walks over its own. */
+ * Who works alone walks over its share: it stores what it has found when a row ends, and has a tail
+ * when the share does. Groups of several work-items share out tiles of items instead (rowtiles.c),
+ * and sum up the points of a tile together (rowruns.c). What rows that cross groups lack, a second
+ * kernel of one group adds: it scans the tails that groups leave, from one row's end to the next. A
+ * scan does all this twice: first for what the groups leave, then, each of which knows what lies
+ * before it, for the elements. */
 #include "kernels/rows/rows.h"
 
 enum {
