@@ -184,16 +184,22 @@ static void look_at_ends(const Straight *w)
     when->x[0] = kx_lt(a, less->x[0], limit);
 }
 
+typedef struct {
+    const KInfo *info;
+    bool any;
+} Straightened;
+
 static void leave(void *env, KBuild *b, KStm *s)
 {
-    const KInfo *info = env;
+    Straightened *k = env;
     if (!becomes_straight(s)) {
         kb_push(b, s);
         return;
     }
     Straight w = {.b = b, .bad = kb_var(b, "bad", T_BOOL, kx_bool(b->arena, false))};
     w.passed = ptrmap_new(b->arena);
-    w.counted = kcounted_of(b->arena, info, s);
+    w.counted = kcounted_of(b->arena, k->info, s);
+    k->any = true;
     KStm *was = once_more(b, s, false);
     look_at_ends(&w);
     KStm *again = ptrmap_count(w.passed) > 0 ? was : once_more(b, s, true);
@@ -210,7 +216,10 @@ static void leave(void *env, KBuild *b, KStm *s)
 
 void kir_straighten(Arena *a, KFun *f)
 {
-    if (!f->alone)
-        kblock_rewrite(kb_more(a, f), &f->body,
-                       &(KRewriter){.env = kinfo_of(a, &f->body), .leave = leave});
+    if (f->alone)
+        return;
+    Straightened k = {.info = kinfo_of(a, &f->body)};
+    kblock_rewrite(kb_more(a, f), &f->body, &(KRewriter){.env = &k, .leave = leave});
+    if (k.any) /* what was loaded for a store alone, or for a check that was made before */
+        kir_dead(a, f);
 }

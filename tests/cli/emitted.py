@@ -40,13 +40,13 @@ def readable(box, text):
 
 
 def of_program(box, path):
-    source = path.read_text()
-    box.put("p.sf", source)
-    for lib in path.parent.glob("*.sf"):  # that it may import
-        box.put(lib.name, lib.read_text())
-    found, program = readable(box, box.minifut("compile --emit=c p.sf", 0)[0])
+    box.put("here/p.sf", path.read_text())
+    for folder, to in ((path.parent, "here/"), (path.parent.parent, "")):  # of what it may import
+        for lib in folder.glob("*.sf"):
+            box.put(to + lib.name, lib.read_text())
+    found, program = readable(box, box.minifut("compile --emit=c here/p.sf", 0)[0])
     # A version is a function; an entry without thresholds is one version.
-    told = [block.split("versions:")[1] for block in box.minifut("explain -v p.sf", 0)[0].split("\nentry ")]
+    told = [block.split("versions:")[1] for block in box.minifut("explain -v here/p.sf", 0)[0].split("\nentry ")]
     want = sum(n for n in (len(re.findall(r"-- V\d+$", t, re.M)) for t in told) if n > 1)
     got = [name for name, _ in found if "__version_" in name]
     if len(got) != want or len(re.findall(r"^/\* V\d+ of ", program, re.M)) != want:
