@@ -10,6 +10,7 @@ struct KCounted {
     const KExp *limit;
     PtrMap *inside;  /* variable that the loop binds -> its statement */
     PtrSet *changed; /* variables that it sets */
+    PtrSet *early;   /* loads that no question comes before */
     const KExp *end; /* p for the values that are wanted */
     PtrMap *at_end;  /* loaded variable -> its value there */
     KBuild *b;
@@ -35,13 +36,13 @@ static Slope slope_of_var(const KCounted *c, const KVar *v)
     if (v == c->p)
         return GROWS;
     const KStm *s = ptrmap_get(c->inside, v);
-    if (ptrset_has(c->changed, v))
+    if (ptrset_has(c->changed, v) || v == c->loop->var)
         return OTHER;
     if (!s)
         return SAME;
     if (s->kind == KST_LET)
         return slope(c, s->x[0]);
-    bool same = s->kind == KST_LOAD && kstm_lanes(s) == 1 && slope(c, s->x[0]) == SAME &&
+    bool same = ptrset_has(c->early, s) && kstm_lanes(s) == 1 && slope(c, s->x[0]) == SAME &&
                 !kblock_writes(&c->loop->body[0], s->buf);
     return same ? SAME : OTHER;
 }
@@ -66,21 +67,78 @@ static Slope slope(const KCounted *c, const KExp *x)
     return x->op == OP_SUB && right == SAME ? left : OTHER;
 }
 
+/* Numbers of a work-item or a turn: products of two of them and sums of such fit in 31 bits. */
+static bool is_small(const KCounted *c, const KExp *x)
+{
+    enum { MOST_TURNS = 64 };
+    if (x->kind == KE_CONV)
+        return is_small(c, x->x[0]);
+    if (x->kind == KE_CONST)
+        return x->c.i >= 0 && x->c.i <= MOST_TURNS;
+    if (x->kind == KE_ID)
+        return x->id == KID_LOCAL || x->id == KID_GROUP_SIZE;
+    if (x->kind != KE_VAR)
+        return false;
+    if (x->var == c->loop->var)
+        return is_small(c, c->loop->x[0]) && is_small(c, c->loop->x[1]);
+    const KStm *s = kinfo_get(c->info, x->var).def;
+    return s && s->kind == KST_LET && is_small(c, s->x[0]);
+}
+
 static bool at_least_0(const KCounted *c, const KExp *x)
 {
-    switch (x->kind) {
-    case KE_CONST: return x->c.i >= 0;
-    case KE_ID: return true;
-    case KE_CONV: return at_least_0(c, x->x[0]);
-    case KE_PRIM:
-        return (x->op == OP_ADD || x->op == OP_MUL) && x->n == 2 && at_least_0(c, x->x[0]) &&
-               at_least_0(c, x->x[1]);
-    case KE_VAR: {
-        const KStm *s = kinfo_get(c->info, x->var).def;
-        return s && (s->kind == KST_LET || s == c->loop) && at_least_0(c, s->x[0]);
+    if (is_small(c, x))
+        return true;
+    if (x->kind == KE_PRIM && x->op == OP_ADD)
+        return at_least_0(c, x->x[0]) && at_least_0(c, x->x[1]);
+    if (x->kind == KE_PRIM && x->op == OP_MUL)
+        return is_small(c, x->x[0]) && is_small(c, x->x[1]);
+    const KStm *s = x->kind == KE_VAR ? kinfo_get(c->info, x->var).def : NULL;
+    return s && s->kind == KST_LET && at_least_0(c, s->x[0]);
+}
+
+typedef struct {
+    const KCounted *c;
+    bool found;
+} Inside;
+
+static void find_inside(void *env, const KExp *x)
+{
+    Inside *w = env;
+    w->found |=
+        x->kind == KE_VAR && (ptrmap_get(w->c->inside, x->var) ||
+                              ptrset_has(w->c->changed, x->var) || x->var == w->c->loop->var);
+}
+
+/* Is it known before the loop? */
+static bool is_before(const KCounted *c, const KExp *x)
+{
+    Inside w = {c, false};
+    kexp_visit(x, find_inside, &w);
+    return !w.found;
+}
+
+/* p < limit */
+static bool is_limit(const KCounted *c, const KStm *s)
+{
+    const KExp *x = s->kind == KST_IF && s->body[1].n == 0 ? s->x[0] : NULL;
+    return x && x->kind == KE_PRIM && x->op == OP_LT && x->x[0]->kind == KE_VAR &&
+           is_before(c, x->x[1]) && at_least_0(c, x->x[0]);
+}
+
+/* The loads up to the first question but p < limit; false: that was met. */
+static bool find_early(KCounted *c, const KBlock *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        if (s->kind == KST_LOAD)
+            ptrset_add(c->early, s);
+        bool goes_on =
+            s->kind == KST_WORK || s == c->when ? find_early(c, &s->body[0]) : s->kind != KST_IF;
+        if (!goes_on || s == c->when)
+            return false;
     }
-    default: return false;
-    }
+    return true;
 }
 
 KCounted *kcounted_of(Arena *a, const KInfo *info, const KStm *loop)
@@ -89,21 +147,17 @@ KCounted *kcounted_of(Arena *a, const KInfo *info, const KStm *loop)
     *c = (KCounted){.info = info, .loop = loop};
     c->inside = ptrmap_new(a);
     c->changed = ptrmap_new(a);
+    c->early = ptrmap_new(a);
     kblock_visit(&loop->body[0], &(KVisitor){.env = c, .enter = note});
-    for (int i = 0; i < loop->body[0].n && !c->when; i++) {
-        const KStm *s = loop->body[0].at[i];
-        const KExp *x = s->kind == KST_IF && s->body[1].n == 0 ? s->x[0] : NULL;
-        if (x && x->kind == KE_PRIM && x->op == OP_LT && x->x[0]->kind == KE_VAR &&
-            slope(c, x->x[1]) == SAME && at_least_0(c, x->x[0])) {
-            c->when = s;
-            c->p = x->x[0]->var;
-            c->limit = x->x[1];
-        }
-    }
-    bool apart = true;
-    for (int i = 0; (i = ptrmap_next(c->changed, i)) >= 0; i++)
-        apart = apart && ptrmap_get(c->inside, ptrmap_key(c->changed, i));
-    return c->when && apart ? c : NULL;
+    for (int i = 0; i < loop->body[0].n && !c->when; i++)
+        if (is_limit(c, loop->body[0].at[i]))
+            c->when = loop->body[0].at[i];
+    if (!c->when)
+        return NULL;
+    c->p = c->when->x[0]->x[0]->var;
+    c->limit = c->when->x[0]->x[1];
+    find_early(c, &loop->body[0]);
+    return c;
 }
 
 const KStm *kcounted_if(const KCounted *c)
@@ -165,9 +219,7 @@ const KExp *kcounted_beyond(KCounted *c, KBuild *b, const KExp *cond)
     PrimType t = c->p->type.elem;
     const KExp *zero = kx_conv(a, t, kx_int(a, 0)), *one = kx_conv(a, t, kx_int(a, 1));
     c->b = b;
-    c->at_end = ptrmap_new(a);
-    const KExp *limit = kexp_map(a, c->limit, there, c);
     const KExp *first = value_at(c, cond, zero);
-    const KExp *last = value_at(c, cond, kx_prim2(a, OP_SUB, limit, one));
-    return kx_and(a, kx_lt(a, zero, limit), kx_or(a, first, last));
+    const KExp *last = value_at(c, cond, kx_prim2(a, OP_SUB, c->limit, one));
+    return kx_and(a, kx_lt(a, zero, c->limit), kx_or(a, first, last));
 }

@@ -5,8 +5,7 @@
 
 #include "kir/walk.h"
 
-/* `for k from c to ..  { let p = ..  if p < limit { .. } }`, p at least 0, whose turns change
- * nothing that is bound before. */
+/* `for k from c to ..  { let p = ..  if p < limit { .. } }`, p at least 0, limit bound before. */
 typedef struct KCounted KCounted;
 /* NULL: the loop is not of that kind. info: of the kernel. */
 KCounted *kcounted_of(Arena *a, const KInfo *info, const KStm *loop);

@@ -17,9 +17,9 @@
  *
  * A branch between two turns keeps the target's compiler from having the loads of all of them on
  * their way: sums of ragged rows take 96 us on an H200 with branches, 47 without. What is not to be
- * loaded comes from the beginning of the block, which is never empty. Turns that change nothing but
- * variables and what a group shares can be done once more, to say what failed; what was computed of
- * wrong numbers until then nobody sees.
+ * loaded comes from the beginning of the block, which is never empty. Turns that look at nothing
+ * that they have changed can be done once more, to say what failed; what was computed of wrong
+ * numbers until then nobody sees.
  *
  * Before: a kernel on a target. After: well-formed. */
 #include "kir/facts/counted.h"
@@ -34,38 +34,84 @@ static bool is_check(const KStm *s)
            b->at[1]->kind == KST_LEAVE;
 }
 
+/* What there is in the turns of a loop. */
 typedef struct {
     const KBlock *body;
-    int checks, others; /* what cannot be done twice, or has turns itself */
+    PtrSet *bound; /* variables that are bound in it; works of it */
+    int checks, others;
 } Found;
 
-/* Somebody may be storing what lies at the beginning. */
-static bool is_shared(const KBlock *body, const KStm *load)
-{
-    return load->buf->space == KS_LOCAL && kblock_writes(body, load->buf);
-}
-
-static bool look(void *env, KStm *s)
+static bool note_bound(void *env, KStm *s)
 {
     Found *f = env;
+    if (kstm_def(s) || s->kind == KST_WORK)
+        ptrset_add(f->bound, s->kind == KST_WORK ? (const void *)s : kstm_def(s));
+    return true;
+}
+
+static void find_division(void *env, const KExp *x)
+{
+    bool divides = x->kind == KE_PRIM &&
+                   (x->op == OP_QUOT || x->op == OP_REM || x->op == OP_DIV || x->op == OP_MOD);
+    *(bool *)env |= divides && x->x[1]->kind != KE_CONST;
+}
+
+/* By a number that may be 0 where nobody was to divide. */
+static bool divides(const KStm *s)
+{
+    bool found = false;
+    kstm_visit_exps(s, find_division, &found);
+    return found;
+}
+
+/* What a second time would find changed: memory that the turns write (or, of the group's, that
+ * somebody may be writing while its beginning is loaded). */
+static bool reads_own(const Found *f, const KStm *s)
+{
+    return s->kind == KST_LOAD && s->buf->space != KS_GLOBAL && kblock_writes(f->body, s->buf);
+}
+
+static bool is_other(const Found *f, const KStm *s)
+{
     switch (s->kind) {
     case KST_LET:
-    case KST_VAR:
-    case KST_SET:
-    case KST_WORK: return true;
-    case KST_IF: f->checks += is_check(s); return !is_check(s);
-    case KST_LOAD: f->others += is_shared(f->body, s); return true;
-    case KST_STORE: f->others += s->buf->space == KS_GLOBAL; return true;
-    default: f->others++; return false;
+    case KST_VAR: return false;
+    case KST_LOAD: return reads_own(f, s);
+    case KST_SET: return !ptrset_has(f->bound, s->var);
+    case KST_STORE: return s->buf->space == KS_GLOBAL;
+    default: return true;
     }
 }
 
-static bool becomes_straight(const KStm *s)
+/* sometimes: only where something holds. */
+static void look(Found *f, const KBlock *b, bool sometimes)
+{
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        f->others += sometimes && divides(s);
+        if (s->kind == KST_WORK) {
+            look(f, &s->body[0], sometimes);
+        } else if (is_check(s)) {
+            f->checks++;
+            f->others += !ptrset_has(f->bound, s->body[0].at[1]->target);
+            sometimes = true;
+        } else if (s->kind == KST_IF) {
+            look(f, &s->body[0], true);
+            look(f, &s->body[1], true);
+        } else {
+            f->others += is_other(f, s);
+        }
+    }
+}
+
+/* Its turns can be done once more, with nothing changed by the first time that they look at. */
+static bool becomes_straight(Arena *a, const KStm *s)
 {
     if (s->kind != KST_FOR || s->unroll >= 0)
         return false;
-    Found f = {.body = &s->body[0]};
-    kblock_visit(&s->body[0], &(KVisitor){.env = &f, .enter = look});
+    Found f = {.body = &s->body[0], .bound = ptrmap_new(a)};
+    kblock_visit(f.body, &(KVisitor){.env = &f, .enter = note_bound});
+    look(&f, f.body, false);
     return f.checks > 0 && f.others == 0;
 }
 
@@ -192,7 +238,7 @@ typedef struct {
 static void leave(void *env, KBuild *b, KStm *s)
 {
     Straightened *k = env;
-    if (!becomes_straight(s)) {
+    if (!becomes_straight(b->arena, s)) {
         kb_push(b, s);
         return;
     }
