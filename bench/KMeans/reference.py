@@ -9,7 +9,7 @@ from values import read_values, write_values
 
 
 def generate(rng, n, k, d, noise):
-    """Clusters of unequal sizes, the largest of about a quarter of all points, around centres in a cube; the start is off
+    """Clusters of unequal sizes, the largest a sixth of 16, a twentieth of 1024, around centres in a cube; the start is off
     by some noise. The last centre has none."""
     share = 1 / np.arange(3, k + 2)
     cluster = rng.choice(k - 1, n, p=share / share.sum())
