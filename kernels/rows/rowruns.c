@@ -15,16 +15,6 @@
 
 enum { STRIP_LEAST = 2, STRIPS_UNROLL = 4 };
 
-static const KExp *is_set(KGen *kg, const KExp *flag)
-{
-    return kx_ne(kg->cx->perm, flag, kg_zero(kg, flag->type.elem));
-}
-
-static void meet(KGen *kg)
-{
-    kb_meet(kg->kb, 1u << KS_LOCAL);
-}
-
 /* A work-item's run: what it leaves is the accumulators' value. */
 typedef struct {
     Tile *x;
@@ -73,7 +63,7 @@ void runs_begin(RowTiles *t)
     const KExp *k, *p = tile_points_open(kg, t->w->r->each, -1, &k);
     kb_store(kg->kb, t->heads, kg_to_i64(kg, p), none);
     kb_end(kg->kb);
-    meet(kg);
+    rows_meet(kg);
 }
 
 /* Where a row ends that is followed by points the next one begins, of those that have some. */
@@ -111,7 +101,7 @@ static void sum_run(Run *u)
     bool traps = body_traps(e->seg.op->body); /* of neutral values, behind the last point */
     if (traps)
         kb_if(b, kg_lt(kg, p, x->points));
-    kb_if(b, is_set(kg, kb_load(b, "head", x->t->heads, number)));
+    kb_if(b, rows_is_set(kg, kb_load(b, "head", x->t->heads, number)));
     accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
     kb_set(b, u->head, kg_op(kg, OP_MIN, kg_of(kg, u->head), k));
     kb_set(b, u->has_head, kg_i32(kg, 1));
@@ -193,14 +183,14 @@ static void scan_runs(Run *u, bool tell)
     before.bufs = x->w->ac.beside;
     if (tell)
         accs_put(kg, &before, kg->lid);
-    meet(kg);
+    rows_meet(kg);
 }
 
 /* acc := what the strip leaves, behind acc */
 static void add_strip(Tile *x, const Accs *acc, const KExp *strip)
 {
     KBuild *b = x->kg->kb;
-    const KExp *ended = is_set(x->kg, kb_load(b, "ended", x->t->strip_ended, strip));
+    const KExp *ended = rows_is_set(x->kg, kb_load(b, "ended", x->t->strip_ended, strip));
     rows_add_tail(x->w, acc, accs_load(x->kg, &x->t->strips, strip), ended);
 }
 
@@ -290,7 +280,8 @@ static void finish_runs(const Run *u, const Carried *c)
     const KExp *strips = kb_let(b, "strips", kg_quot(kg, kg->lid, u->strip));
     add_strip(x, &before, kb_for(b, "strip", kg_int(kg, 0), strips, kg_int(kg, 1)));
     kb_end(b);
-    rows_add_tail(x->w, &before, accs_now(kg, &u->before), is_set(kg, kg_of(kg, u->has_before)));
+    rows_add_tail(x->w, &before, accs_now(kg, &u->before),
+                  rows_is_set(kg, kg_of(kg, u->has_before)));
     const KExp *k, *p = run_open(x, &k);
     kb_if(b, kg_lt(kg, k, kg_of(kg, u->head)));
     const KExp *at = kb_let(b, "at", tile_place(kg, p));
@@ -352,7 +343,7 @@ void runs_sum(Tile *x, WalkWhat what, const Carried *c)
         store_rows(&u, c);
     if (what == WALK_SCAN) {
         finish_runs(&u, c);
-        meet(kg);
+        rows_meet(kg);
         store_points(x);
         carry_on(&u, c);
     } else {
@@ -360,5 +351,5 @@ void runs_sum(Tile *x, WalkWhat what, const Carried *c)
         carry_on(&u, c);
         kb_end(b);
     }
-    meet(kg); /* the buffers are used again */
+    rows_meet(kg); /* the buffers are used again */
 }

@@ -188,7 +188,7 @@ static void tail_step(RowsKernel *w, KVar *flag, const KExp *d, bool back)
     kb_set(b, flag, kb_load(b, "flag", from, beside));
     kb_end(b);
     put_tail(w, back ? w->ac.bufs : w->ac.beside, to, flag);
-    kb_meet(b, 1u << KS_LOCAL);
+    rows_meet(kg);
 }
 
 void rows_scan_tails(RowsKernel *w, KVar *flag)
@@ -196,7 +196,7 @@ void rows_scan_tails(RowsKernel *w, KVar *flag)
     KGen *kg = w->kg;
     KBuild *b = kg->kb;
     put_tail(w, w->ac.bufs, w->flags, flag);
-    kb_meet(b, 1u << KS_LOCAL);
+    rows_meet(kg);
     const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), kg_id(kg, KID_GROUP_SIZE), 4);
     tail_step(w, flag, d, false);
     tail_step(w, flag, kg_mul(kg, kg_int(kg, 2), d), true);
@@ -236,6 +236,16 @@ void rows_add_tail(RowsKernel *w, const Accs *acc, const KExp *const *x, const K
     kb_else(b);
     accs_apply(kg, acc, accs_now(kg, acc), (const KExp **)(uintptr_t)x);
     kb_end(b);
+}
+
+void rows_meet(KGen *kg)
+{
+    kb_meet(kg->kb, 1u << KS_LOCAL);
+}
+
+const KExp *rows_is_set(KGen *kg, const KExp *flag)
+{
+    return kx_ne(kg->cx->perm, flag, kg_zero(kg, flag->type.elem));
 }
 
 /* --- Tiles ------------------------------------------------------------------------------------ */

@@ -77,6 +77,11 @@ void rows_leave(RowsKernel *w, const KExp *const *tail, const KExp *ended);
 /* acc := (x if ended, else acc and x) */
 void rows_add_tail(RowsKernel *w, const Accs *acc, const KExp *const *x, const KExp *ended);
 
+/* A barrier between uses of local memory. */
+void rows_meet(KGen *kg);
+/* A flag, a number in memory, as a condition. */
+const KExp *rows_is_set(KGen *kg, const KExp *flag);
+
 /* --- Tiles ---------------------------------------------------------------------------------- */
 
 /* Local memory of a tile, to be declared where the kernel's parameters are. */

@@ -22,11 +22,6 @@ static const KExp *team(KGen *kg)
     return kg_to_i32(kg, kg_id(kg, KID_GROUP_SIZE));
 }
 
-static void meet(KGen *kg)
-{
-    kb_meet(kg->kb, 1u << KS_LOCAL);
-}
-
 RowTiles row_tiles(RowsKernel *w)
 {
     KGen *kg = w->kg;
@@ -159,7 +154,7 @@ static void note_rows(Tile *x)
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     fill_ends(x);
-    meet(kg);
+    rows_meet(kg);
     Share s = find_share(x);
     const KExp *stop = kb_let(b, "stop", kg_op(kg, OP_ADD, s.point, s.items));
     kb_if(b, kg_le(kg, stop, end_of(x, s.row)));
@@ -167,7 +162,7 @@ static void note_rows(Tile *x)
     kb_else(b);
     note_some_rows(x, &s);
     kb_end(b);
-    meet(kg);
+    rows_meet(kg);
 }
 
 /* --- Its points ------------------------------------------------------------------------------- */
@@ -253,7 +248,7 @@ static void one_tile(RowTiles *t, WalkWhat what, const Carried *c, const KExp *t
     runs_mark_heads(&x);
     if (own)
         put_points(&x, own);
-    meet(x.kg);
+    rows_meet(x.kg);
     runs_sum(&x, what, c);
 }
 
@@ -312,6 +307,6 @@ void row_tiles_map(RowTiles *t, RowsPoint *point)
     point(t->w);
     kg_work_end(kg, m);
     kb_end(b);
-    meet(kg); /* the buffers are used again */
+    rows_meet(kg); /* the buffers are used again */
     kb_end(b);
 }

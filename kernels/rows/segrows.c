@@ -35,11 +35,6 @@ static void rows_alloc(Rows *r)
     r->first = pb_alloc(r->pb, "first", sx_mul(cx, r->groups, sx_const(cx, 8)));
 }
 
-static const KExp *bool_of(KGen *kg, const KExp *flag)
-{
-    return kx_ne(kg->cx->perm, flag, kg_zero(kg, T_I32));
-}
-
 static const KExp *flag_of(KGen *kg, const KExp *b)
 {
     return kx_conv(kg->cx->perm, T_I32, b);
@@ -191,7 +186,7 @@ static void add_group(RowsKernel *w, const KExp *g)
 {
     KGen *kg = w->kg;
     KBuild *b = kg->kb;
-    const KExp *ended = kb_let(b, "ends", bool_of(kg, kb_load(b, "ended", w->ended, g)));
+    const KExp *ended = kb_let(b, "ends", rows_is_set(kg, kb_load(b, "ended", w->ended, g)));
     rows_add_tail(w, &w->ac, load_tail(w, g), ended);
     kb_set(b, w->has_ended, kx_or(kg->cx->perm, kg_of(kg, w->has_ended), ended));
 }
@@ -213,7 +208,7 @@ static Left load_left(RowsKernel *w, const KExp *g)
     accs_declare(kg, &l.there, &w->r->e->seg.nes);
     accs_declare(kg, &l.tail, &w->r->e->seg.nes);
     l.row = kb_var(b, "first_row", T_I64, row);
-    l.ended = kb_var(b, "ends", T_BOOL, bool_of(kg, kb_load(b, "ended", w->ended, g)));
+    l.ended = kb_var(b, "ends", T_BOOL, rows_is_set(kg, kb_load(b, "ended", w->ended, g)));
     kb_if(b, kg_le(kg, kg_int(kg, 0), row));
     for (int j = 0; j < w->ac.n; j++)
         kb_set(b, l.there.acc[j], loc_load(kg, "there", &w->outs[j], &at, 1));
@@ -242,7 +237,7 @@ static void keep_before(RowsKernel *w, const KExp *g)
     const KExp **x = load_tail(w, g);
     for (int j = 0; j < w->ac.n; j++)
         kb_store(b, w->tails[j], g, kg_of(w->kg, w->ac.acc[j]));
-    rows_add_tail(w, &w->ac, x, bool_of(w->kg, kb_load(b, "ended", w->ended, g)));
+    rows_add_tail(w, &w->ac, x, rows_is_set(w->kg, kb_load(b, "ended", w->ended, g)));
 }
 
 static void keep_all(RowsKernel *w, const Share *s)
