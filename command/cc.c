@@ -117,6 +117,18 @@ bool cc_level_chosen(void)
     return chosen;
 }
 
+bool cc_optimises(void)
+{
+    const char *words[MAX_WORDS + 1], *cc = getenv("CC");
+    char *text = mem_or_exit(strdup(cc ? cc : ""));
+    int n = 0;
+    split(text, words, &n);
+    const char *slash = n > 0 ? strrchr(words[0], '/') : NULL;
+    bool tiny = n > 0 && strcmp(slash ? slash + 1 : words[0], "tcc") == 0;
+    free(text);
+    return !tiny;
+}
+
 char *cc_file(const char *path)
 {
     char *arg = mem_or_exit(malloc(strlen(path) + 3));

@@ -19,6 +19,8 @@ typedef struct {
 int cc_run_all(const CcCall *calls, int n, const char *folder, bool quiet);
 /* Does $CFLAGS choose a level of optimisation? */
 bool cc_level_chosen(void);
+/* Can $CC optimise? Not tcc. */
+bool cc_optimises(void);
 
 /* The name of a file as an argument that cannot be taken for an option or a file of options; to
  * free(). */

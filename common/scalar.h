@@ -278,11 +278,24 @@ MF_FN mf_u64 mf_mulhi_u64(mf_u64 x, mf_u64 y)
 {
     return mul_hi(x, y);
 }
-#else
+#elif defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 mf_i128;
 __extension__ typedef unsigned __int128 mf_u128;
 MF_INT_MULHI(i64, mf_i128, 64)
 MF_INT_MULHI(u64, mf_u128, 64)
+#else
+/* By halves; of numbers with a sign, what a negative one counts for less as one without. */
+MF_FN mf_u64 mf_mulhi_u64(mf_u64 x, mf_u64 y)
+{
+    mf_u64 low = (mf_u64)(mf_u32)x * (mf_u32)y, left = (x >> 32) * (mf_u32)y + (low >> 32),
+           right = (mf_u32)x * (y >> 32) + (mf_u32)left;
+    return (x >> 32) * (y >> 32) + (left >> 32) + (right >> 32);
+}
+MF_FN mf_i64 mf_mulhi_i64(mf_i64 x, mf_i64 y)
+{
+    mf_u64 high = mf_mulhi_u64((mf_u64)x, (mf_u64)y);
+    return (mf_i64)(high - (x < 0 ? (mf_u64)y : 0) - (y < 0 ? (mf_u64)x : 0));
+}
 #endif
 
 /* --- Sizes --- */

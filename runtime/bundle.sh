@@ -77,7 +77,7 @@ core_text() {
     echo '#ifndef RT_API'
     echo '#define RT_API static __attribute__((unused))'
     echo '#endif'
-    plain common/scalars.def common/scalar.h
+    plain common/tinyc.h common/scalars.def common/scalar.h
     echo '#ifndef RT_PART_KERNELS'
     plain $headers
     echo '#ifndef RT_SEPARATE'

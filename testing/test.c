@@ -359,7 +359,7 @@ static void set_flags(Pool *p)
         add_flags(p->a, "-fPIC");
     binary_share_runtime(p->a, p->tmp.path);
     if (p->o->forks)
-        add_flags(p->a, "-shared -Wl,-z,defs");
+        add_flags(p->a, "-shared");
 }
 
 /* Unless told otherwise programs run natively, whatever devices there are: it takes them no time to

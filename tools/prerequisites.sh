@@ -56,6 +56,7 @@ look() {
         wish lowdown has lowdown
         wish pkg-config has pkg-config
         wish python3-dev has_python_headers
+        wish tcc has tcc
         wish vim has_syntax
         wish zsh has zsh
         ;;

@@ -2,6 +2,7 @@
  * so that its kernels are built and timed as those that they are compared with. */
 #include "autotune/bench/roofline.h"
 #include "autotune/run/compiler.h"
+#include "command/cc.h"
 #include "command/tempdir.h"
 
 #include <errno.h>
@@ -80,14 +81,22 @@ static const char *best(Session *s, const char *entry, int d, double limit, bool
     return wrong;
 }
 
+static const char *taken_away(Arena *a, const char *name)
+{
+    const char *given = getenv(name), *kept = given ? arena_strdup(a, given) : NULL;
+    unsetenv(name);
+    return kept;
+}
+
 /* As minifut itself would, with optimised kernels, however the program is built. */
 static int compile_optimised(Arena *a, const char *source, const char *binary)
 {
-    const char *given = getenv("CFLAGS"), *flags = given ? arena_strdup(a, given) : NULL;
-    unsetenv("CFLAGS");
+    const char *flags = taken_away(a, "CFLAGS"), *cc = cc_optimises() ? NULL : taken_away(a, "CC");
     int code = compile_program(source, binary, NULL, false);
     if (flags)
         setenv("CFLAGS", flags, 1);
+    if (cc)
+        setenv("CC", cc, 1);
     return code;
 }
 

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __TINYC__
+#error "tcc has no variables of a thread, which libraries need: compile this by gcc or clang"
+#endif
+
 struct futhark_context {
     rt_ctx *rt; /* NULL: the device could not be opened */
     char *error;

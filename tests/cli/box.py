@@ -13,6 +13,7 @@ MINIFUT = str(Path(os.environ.get("MINIFUT", ROOT / "minifut")).resolve())
 EXAMPLES = ROOT / "examples"
 USER, USAGE, LIMIT = 1, 2, 3
 NEVER = "1000000000000"
+QUICK = {"CC": os.environ.get("QUICK_CC", "cc")}  # for programs whose code need not be good
 
 # Programs, names and data that cases of several files use.
 GOOD = "entry main (x: i32): i32 = x + 1\n"

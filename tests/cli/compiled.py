@@ -1,10 +1,11 @@
 """Cases: `minifut run --compiled` is like `minifut run`, and leaves no file behind."""
 import os
+import re
 import shutil
 import signal
 import subprocess
 
-from box import EXAMPLES, GOOD, HERE, MATRICES, MINIFUT, USAGE, USER, WRONG, Failed, case, table
+from box import EXAMPLES, GOOD, HERE, MATRICES, MINIFUT, QUICK, USAGE, USER, WRONG, Failed, Skipped, case, table
 from ended import wait_until, while_cc_works
 from generated import FAILS, told
 from printing import TEXT
@@ -13,7 +14,7 @@ from printing import TEXT
 def run(box, args, code, err="", stdin="", **env):
     """What it prints. No file may stay, in the folder for temporary ones, either."""
     (box.path / "tmp").mkdir(exist_ok=True)
-    return box.minifut(f"run --compiled {args}", code, err, stdin=stdin, env={"TMPDIR": box.path / "tmp", **env})[0]
+    return box.minifut(f"run --compiled {args}", code, err, stdin=stdin, env={"TMPDIR": box.path / "tmp", **QUICK, **env})[0]
 
 
 # --- As interpreted -------------------------------------------------------------------------------------
@@ -100,6 +101,39 @@ def input_is_not_for_the_C_compiler(box):
     got = run(box, "p.sf", 0, stdin="41", CC="./cc")
     if got != "42i32\n":
         raise Failed(f"printed {got!r}")
+
+
+# --- By tcc --------------------------------------------------------------------------------------------------
+
+# Its own steps in memory, counts of bits and products of 128 bits; threads that wait for each other, and one that fails.
+BY_TCC = """entry counted (n: i64): [4]i64 =
+  hist (+) 0 4 (map (% 4) (iota n)) (map (\\i -> i64.i32 (i64.popc i - i64.clz i + i64.ctz (i + 1))) (iota n))
+entry high (x: u64) (y: i64): (u64, i64, i64) = (u64.mul_hi x x, i64.mul_hi y y, i64.mul_hi y (-3))
+entry running (n: i64): i64 = i64.maximum (map2 (*) (iota n) (scan (+) 0 (map (% 3) (iota n))))
+entry divided [n] (xs: [n]i32) (k: i32): i32 = i32.sum (map (/ k) xs)
+"""
+
+
+@case(True)
+def by_tcc(box):
+    if not shutil.which("tcc"):
+        raise Skipped("tcc")
+    box.put("p.sf", BY_TCC)
+    for flags in ("", "--portable "):
+        box.minifut(f"compile --force {flags}p.sf", 0, leaves=["p", "p.c"], env={"CC": "tcc"})
+        for entry, stdin in (("counted", "100000"), ("high", "18446744073709551557u64 -9223372036854775807"), ("running", "1000000")):
+            want, _ = box.minifut(f"run -e {entry} p.sf", 0, stdin=stdin)
+            box.run(["./p", "-e", entry, "--threads=3"], 0, stdin=stdin, out="^" + re.escape(want) + "$")
+        box.run(["./p", "-e", "divided", "--threads=3"], USER, "division by zero", stdin=MANY + " 0")
+
+
+@case(True)
+def libraries_are_not_for_tcc(box):
+    if not shutil.which("tcc"):
+        raise Skipped("tcc")
+    box.put("p.sf", GOOD)
+    box.minifut("compile --library p.sf", 0, leaves=["p.c", "p.h", "p.json"])
+    box.run(["tcc", "-c", "p.c"], 1, "tcc has no variables of a thread, which libraries need")
 
 
 # --- Signals ----------------------------------------------------------------------------------------------
