@@ -8,7 +8,8 @@ JOBS    ?= $(shell nproc)
 # Make's own rules would take parse.c for what yacc makes of parse.y, where that is newer.
 MAKEFLAGS += --no-builtin-rules
 BIN     ?= minifut
-OPT     ?= -O2 -g
+# -O2 takes half as long again to build a compiler that is as fast to a few percent.
+OPT     ?= -O1 -g1
 WARN    := -std=c11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
 # Commands are shown with V=1.
 ifneq ($(V),1)

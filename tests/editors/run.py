@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The modes of editors/ against the compiler: tests/editors/run.py [MINIFUT]. Their lists of words are those of the scanner
-and of the built-in functions, and each of them gives every token of every program here the class that the scanner gives it
-(`minifut fmt --tokens`). Vim and Emacs run themselves where they are installed, else what they do is counted as skipped; the
+"""The modes of editors/ against the compiler: tests/editors/run.py [--all] [MINIFUT]. Their lists of words are those of the scanner
+and of the built-in functions, and each of them gives every token of each third program here (--all: of all) the class that the
+scanner gives it (`minifut fmt --tokens`). Vim and Emacs run themselves where they are installed, else what they do is counted as skipped; the
 grammar of VS Code is applied by textmate.py. Then messages and formatting in Vim and Emacs."""
 import glob
 import json
@@ -20,7 +20,7 @@ from checks import ending, need, scalar_types, skip  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MODES = f'{ROOT}/editors'
-MINIFUT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else f'{ROOT}/minifut')
+MINIFUT = os.path.abspath(([a for a in sys.argv[1:] if a != '--all'] or [f'{ROOT}/minifut'])[0])
 GRAMMAR = f'{MODES}/vscode/syntaxes/sf.tmLanguage.json'
 MOST_SHOWN = 10
 
@@ -267,6 +267,7 @@ def main():
     json.loads(read(f'{MODES}/vscode/package.json'))
     json.loads(read(f'{MODES}/vscode/language-configuration.json'))
     paths = sorted(p for top in ('tests', 'examples', 'bench') for p in glob.glob(f'{ROOT}/{top}/**/*.sf', recursive=True))
+    paths = paths if '--all' in sys.argv else paths[::3]
     with ThreadPoolExecutor(4) as pool:
         programs = [p for p in pool.map(Program, paths) if p.tokens]
     judge('vscode', programs, by_textmate(programs))
