@@ -118,10 +118,10 @@ static void emit_program(Emit *em, const char *name)
     const Plan *p = em->p;
     out_printf(em->o,
                "static const rt_program program = {\n"
-               "    %s, %d, %d, %d, %d, %d,\n"
+               "    %s, %d, %d, %d, %d, %d, %d,\n"
                "    %s, %s, %s, %s, entries, %s, %s, UINT64_C(0x%llx), %s};\n",
                c_string(em->cx, name), p->kernels.n, plan_n_params(p), p->sites.n, em->b->types.n,
-               p->entries.n, table_ref(p->kernels.n, "kernels"),
+               p->entries.n, p->n_recalls, table_ref(p->kernels.n, "kernels"),
                table_ref(plan_n_params(p), "params"), table_ref(p->sites.n, "sites"),
                table_ref(em->b->types.n, "types"), p->server ? "true" : "false",
                p->same_products ? "true" : "false", (unsigned long long)em->kernels_hash,

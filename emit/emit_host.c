@@ -424,6 +424,33 @@ static void emit_declare(Fn *f, const HostOp *op)
     out_printf(f->o, "%s %s = 0;\n", ctype_c(op->var->type.elem), var_c_name(op->var));
 }
 
+/* The blocks of the operation that are updated or not, after `before`. */
+static Texts recalled(Fn *f, const HostOp *op, bool updated, const char *before)
+{
+    Texts t = {0};
+    for (int i = 0; i < op->args.n; i++)
+        if (op->args.at[i].updated == updated)
+            vec_push(f->em->cx->scratch, &t,
+                     arena_printf(f->em->cx->perm, "%s%s", before, mem_c(f, op->args.at[i].mem)));
+    return t;
+}
+
+static void emit_recall(Fn *f, const HostOp *op)
+{
+    Texts of = recalled(f, op, false, ""), found = recalled(f, op, true, "&"), numbers = {0};
+    for (int i = 0; i < op->numbers.n; i++)
+        vec_push(f->em->cx->scratch, &numbers, size_c(f, op->numbers.at[i]));
+    emit_assign(f, op->var);
+    f->uses_ctx = true;
+    out_printf(f->o, "!rt_recall(ctx, %d, %d, (rt_mem *const[]){", op->site, of.n);
+    emit_wrapped(f->o, &of, 40, 4);
+    out_printf(f->o, "}, %d,\n    ", numbers.n);
+    i64s(f, &numbers, 4);
+    out_printf(f->o, ", %d,\n    (rt_mem **const[]){", found.n);
+    emit_wrapped(f->o, &found, 24, 4);
+    out_puts(f->o, "});\n");
+}
+
 /* --- Branches and loops --------------------------------------------------------------------- */
 
 static const char *call_c(Fn *f, const HostFn *fn)
@@ -598,6 +625,7 @@ static void emit_op(Fn *f, const CodeItem *it)
     case H_SUFF: emit_suff(f, op); return;
     case H_CHOOSE: emit_choose(f, op); return;
     case H_READ: emit_read(f, op); return;
+    case H_RECALL: emit_recall(f, op); return;
     case H_WRITE: emit_write(f, op); return;
     case H_COPY: emit_copy(f, op); return;
     case H_FILL: emit_fill(f, op); return;

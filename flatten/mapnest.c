@@ -310,6 +310,7 @@ Exp *seg_make(Flat *fl, const Seg *sg)
     e->seg.op = sg->op;
     e->seg.nes = sg->nes;
     e->seg.comm = sg->comm;
+    e->seg.inspects = sg->inspects;
     e->seg.dests = sg->dests;
     e->attrs = sg->attrs;
     return rename_exp(fl->cx, e);

@@ -481,7 +481,8 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out)
     Atoms ws = distinct(fl, &l.widths);
     bl.stms = code_of_lengths(fl, b, &l, rest);
     Atom sum = sum_of_lengths(fl, &l, loc, &bl);
-    Seg sg = {.kind = E_SEGRED, .S = &H, .stms = bl.stms, .comm = true, .loc = loc};
+    Seg sg = {
+        .kind = E_SEGRED, .S = &H, .stms = bl.stms, .comm = true, .inspects = true, .loc = loc};
     sg.op = sum_and_most(fl, loc);
     for (int k = 0; k < 2; k++) {
         vec_push(cx->perm, &sg.res, sum);

@@ -113,7 +113,7 @@ typedef struct {
     Atoms res;
     Lambda *op; /* SEGRED, SEGSCAN, SEGHIST */
     Atoms nes;
-    bool comm;
+    bool comm, inspects;
     Dests dests; /* SEGSCATTER, SEGHIST */
     Loc loc;
     unsigned attrs;

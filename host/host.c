@@ -78,6 +78,30 @@ static ArrLoc *result_locs(PlanBuild *pb, const Stm *s)
     return outs;
 }
 
+/* Does s find numbers that say how work is to be shared out? Arrays may be written to later. */
+static bool is_inspector(const Stm *s)
+{
+    bool numbers = s->exp->kind == E_SEGRED && s->exp->seg.inspects;
+    for (int j = 0; j < s->pat.n; j++)
+        numbers &= s->pat.at[j]->type.rank == 0;
+    return numbers;
+}
+
+static void make(PlanBuild *piece, const Stm *s, KernelMaker *maker, const ArrLoc *outs)
+{
+    if (!is_inspector(s)) {
+        maker(piece, s, outs);
+        return;
+    }
+    Recall once;
+    Mems found = {0};
+    for (int j = 0; j < s->pat.n; j++)
+        vec_push(piece->cx->perm, &found, outs[j].mem);
+    pb_recall_begin(piece, &once);
+    maker(piece, s, outs);
+    pb_recall_end(piece, &once, &found);
+}
+
 /* Appends what the maker makes of s. */
 static void by_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
 {
@@ -85,7 +109,7 @@ static void by_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
     HostOps ops = {0};
     PlanBuild piece = pb_piece(pb, &ops);
     piece.work = work_of(pb, s, outs);
-    maker(&piece, s, outs);
+    make(&piece, s, maker, outs);
     pb_splice(pb, &piece);
     for (int j = 0; j < s->pat.n; j++) {
         Var *v = s->pat.at[j];

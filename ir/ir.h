@@ -348,6 +348,9 @@ struct Exp {
             Lambda *op;
             Atoms nes;
             bool comm;
+            /* SEGRED: what is found is how work is to be shared out, such as how many points rows
+             * have: of arguments that were there before it need not be found again */
+            bool inspects;
             Dests dests;
         } seg;
     };

@@ -49,7 +49,7 @@
  *            | "suff" ("outer" | "intra") STRING "path" "(" (["!"] STRING),* ")" atom ["of" atom]
  *              ["spares" atom atom atom]                         launches, steps, elements
  *            | "segmap" level nest body
- *            | ("segred" | "segscan") level ["comm"] nest "op" lambda "nes" atoms body
+ *            | ("segred" | "segscan") level ["comm"] ["inspects"] nest "op" lambda "nes" atoms body
  *            | "segscatter" level nest "into" dests body
  *            | "seghist" level nest "op" lambda "nes" atoms "into" dests body
  *   at       = "[" (atom | ":" | atom ":" atom ":" atom),* "]" ["!"] position, whole dimension,
@@ -361,7 +361,8 @@ static void print_suff(Out *o, const Exp *e)
 
 static void print_seg(Out *o, const Exp *e)
 {
-    out_printf(o, "%s^%d%s", form_info[e->kind].text, e->seg.level, e->seg.comm ? " comm" : "");
+    out_printf(o, "%s^%d%s%s", form_info[e->kind].text, e->seg.level, e->seg.comm ? " comm" : "",
+               e->seg.inspects ? " inspects" : "");
     print_nest(o, &e->seg.nest);
     if (e->seg.op) {
         print_op(o, e->seg.op, &e->seg.nes);

@@ -250,6 +250,7 @@ static void read_seg(Reader *r, Exp *e)
     read_expect(r, '^', "'^'");
     e->seg.level = read_small(r, "a level");
     e->seg.comm = read_accept_word(r, "comm");
+    e->seg.inspects = read_accept_word(r, "inspects");
     read_expect(r, '<', "'<'");
     do {
         NestDim nd = read_nest_dim(r);

@@ -163,7 +163,7 @@ struct HostOp {
     HostOps then_, else_; /* H_LOOP: then_ is the body */
     Fits fits;            /* H_IF: then_ is taken only if all fit */
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
-    int site;             /* index in Plan.sites */
+    int site;             /* index in Plan.sites; H_RECALL: its number */
     AllocFrom from;       /* H_ALLOC */
     KExps numbers;        /* of messages, i64 */
     KExps elems;          /* H_LITERAL */
@@ -215,6 +215,7 @@ typedef struct {
     bool strict_math;   /* on CPUs, see MF_STRICT_MATH (runtime/kernels/native.h) */
     bool same_math;     /* ... see MF_SAME_MATH there */
     bool same_products; /* on GPUs, see MF_SAME_PRODUCTS (runtime/kernels/prelude.cl) */
+    int n_recalls;      /* numbers of H_RECALL are below */
     bool server;        /* the program speaks the server protocol without being asked to */
 } Plan;
 

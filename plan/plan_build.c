@@ -115,6 +115,119 @@ void pb_if_more(PlanBuild *pb, const KExp *a, int64_t than)
     open_branch(pb, test);
 }
 
+/* --- What is found once ------------------------------------------------------------------- */
+
+void pb_recall_begin(PlanBuild *pb, Recall *r)
+{
+    *r = (Recall){.outer = pb->ops};
+    pb->ops = &r->inside;
+}
+
+static bool among(const Mems *ms, const Mem *m)
+{
+    for (int i = 0; i < ms->n; i++)
+        if (ms->at[i] == m)
+            return true;
+    return false;
+}
+
+static void add_arg(Arena *a, HostOp *op, Mem *m, bool updated)
+{
+    vec_push(a, &op->args, ((KParam){.kind = KP_MEM, .mem = m, .updated = updated}));
+}
+
+typedef struct {
+    Arena *scratch;
+    Mems mentioned, own; /* `own`: what begins inside */
+    VarSet *set;
+} Inside;
+
+static void look_inside(void *env, HostOp *op)
+{
+    Inside *in = env;
+    if (op->var)
+        varset_add(in->set, op->var);
+    if (op_is(op, HO_GIVES))
+        vec_push(in->scratch, &in->own, op->mem);
+    op_mems(in->scratch, &in->mentioned, op);
+}
+
+/* Is it an argument's, which the entry does not change? */
+static bool is_argument(const PlanBuild *pb, const Mem *m)
+{
+    const Entry *e = pb->entry;
+    int at = 0;
+    for (int i = 0; i < e->ext_params.n; at += e->ext_params.at[i++].type.n_vals)
+        for (int k = at; k < at + e->ext_params.at[i].type.n_vals; k++)
+            if (e->params.at[k]->type.rank > 0 && pb_loc(pb, e->params.at[k])->mem == m)
+                return !e->ext_params.at[i].unique;
+    return false;
+}
+
+/* The blocks that the operations read. False if one is no argument. */
+static bool put_blocks(const PlanBuild *pb, const Inside *in, const Mems *found, HostOp *op)
+{
+    Mems seen = {0};
+    for (int i = 0; i < in->mentioned.n; i++) {
+        Mem *m = in->mentioned.at[i];
+        if (among(&in->own, m) || among(found, m) || among(&seen, m))
+            continue;
+        if (!is_argument(pb, m))
+            return false;
+        vec_push(in->scratch, &seen, m);
+        add_arg(pb->cx->perm, op, m, false);
+    }
+    return seen.n > 0;
+}
+
+/* The numbers that they read: variables, and sizes of the device. False if one is no integer. */
+static bool put_numbers(Ctx *cx, const Inside *in, const HostOps *ops, HostOp *op)
+{
+    VarSet *used = varmap_new(in->scratch);
+    bool sizes[N_SIZES] = {false};
+    for (int i = 0; i < ops->n; i++) {
+        op_uses(used, ops->at[i]);
+        op_sizes(sizes, ops->at[i]);
+    }
+    Vars list = varset_list(in->scratch, used);
+    for (int i = 0; i < list.n; i++) {
+        Var *v = list.at[i];
+        if (varset_has(in->set, v))
+            continue;
+        if (v->type.rank > 0 || !prim_is_int(v->type.elem))
+            return false;
+        vec_push(cx->perm, &op->numbers, kx_host(cx->perm, v));
+    }
+    for (int id = 0; id < N_SIZES; id++)
+        if (sizes[id])
+            vec_push(cx->perm, &op->numbers, sx_size(cx, (SizeId)id));
+    return true;
+}
+
+void pb_recall_end(PlanBuild *pb, Recall *r, const Mems *found)
+{
+    Ctx *cx = pb->cx;
+    ArenaMark mark = arena_mark(cx->scratch);
+    Inside in = {.scratch = cx->scratch, .set = varmap_new(cx->scratch)};
+    HostOp op = {.kind = H_RECALL, .loc = pb->at};
+    pb->ops = r->outer;
+    ops_visit(&r->inside, look_inside, &in);
+    if (put_blocks(pb, &in, found, &op) && put_numbers(cx, &in, &r->inside, &op)) {
+        for (int i = 0; i < found->n; i++)
+            add_arg(cx->perm, &op, found->at[i], true);
+        op.var = var_new(cx, "unknown", type_prim(T_BOOL), (Loc){0});
+        op.site = pb->plan->n_recalls++;
+        pb_op(pb, op);
+        HostOp *branch = append(pb, (HostOp){.kind = H_IF, .exp = kx_host(cx->perm, op.var)});
+        branch->then_ = r->inside;
+    } else {
+        vec_append(cx->perm, pb->ops, &r->inside);
+    }
+    arena_reset(cx->scratch, mark);
+}
+
+/* --- Choices ------------------------------------------------------------------------------ */
+
 void pb_choose(PlanBuild *pb, const char *kind, const KExp *can, const KExp *pays, const char *when)
 {
     Choice *c = NEW(pb->cx->perm, Choice);

@@ -63,6 +63,16 @@ void pb_choose(PlanBuild *pb, const char *kind, const KExp *can, const KExp *pay
  * device. */
 void pb_if_fits(PlanBuild *pb, Fit fit);
 void pb_else(PlanBuild *pb);
+/* What pb_recall_end's blocks are made of is appended in between. Where it reads arguments of the
+ * entry alone, it is done only if it was not done for the same ones before, unchanged since
+ * (H_RECALL): an inspector, which finds how work is shared out. Nobody may write to these blocks
+ * later. */
+typedef struct {
+    HostOps *outer;
+    HostOps inside;
+} Recall;
+void pb_recall_begin(PlanBuild *pb, Recall *r);
+void pb_recall_end(PlanBuild *pb, Recall *r, const Mems *found);
 void pb_end(PlanBuild *pb);
 
 /* --- work.c: what launches must do, for profiles ------------------------------------------- */

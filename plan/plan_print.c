@@ -116,6 +116,21 @@ static void print_literal(Out *o, const HostOp *op)
     out_puts(o, "}");
 }
 
+static void print_recall(Out *o, const HostOp *op)
+{
+    out_printf(o, "%s := number %d", var_c_name(op->var), op->site);
+    for (int updated = 0; updated < 2; updated++) {
+        const char *before = updated ? " finds " : " of ";
+        for (int i = 0; i < op->args.n; i++)
+            if (op->args.at[i].updated == updated) {
+                out_printf(o, "%s%s", before, op->args.at[i].mem->name);
+                before = ", ";
+            }
+        for (int i = 0; !updated && i < op->numbers.n; i++)
+            out_printf(o, ", %s", value_c(op->numbers.at[i]));
+    }
+}
+
 static void print_op(Out *o, const HostOp *op)
 {
     if (hostop_info[op->kind].word)
@@ -139,6 +154,7 @@ static void print_op(Out *o, const HostOp *op)
     case H_READ:
         out_printf(o, "%s := %s[%s]", var_c_name(op->var), op->mem->name, sx_c(op->exp));
         break;
+    case H_RECALL: print_recall(o, op); break;
     case H_WRITE:
         out_printf(o, "%s[%s] := %s", op->mem->name, sx_c(op->exp), kir_exp_c(op->exp2));
         break;

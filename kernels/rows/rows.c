@@ -114,6 +114,8 @@ const KExp *rows_before(RowsKernel *w, const KExp *item)
 void rows_launch_starts(const Rows *r)
 {
     Ctx *cx = r->pb->cx;
+    Recall once;
+    pb_recall_begin(r->pb, &once);
     KGen *kg = kg_new(r->pb, "row_tiles", r->e);
     RowsKernel w = {.r = r, .kg = kg};
     kg->guard = true;
@@ -124,6 +126,9 @@ void rows_launch_starts(const Rows *r)
     kb_store(kg->kb, starts, tile, find_before(&w, kb_let(kg->kb, "item", item), true));
     nest_close(kg);
     nest_finish(kg, n);
+    Mems found = {0};
+    vec_push(cx->scratch, &found, r->starts);
+    pb_recall_end(r->pb, &once, &found);
 }
 
 void rows_store(RowsKernel *w, const KExp *row, const KExp *const *x)

@@ -71,6 +71,7 @@ RT_API int rt_error_set(rt_ctx *ctx, const char *fmt, ...)
     vsnprintf(ctx->error, sizeof ctx->error, fmt, ap);
     va_end(ap);
     ctx->error_told = false;
+    ctx->kept_in_doubt = true;
     return RT_ERR;
 }
 

@@ -76,6 +76,7 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
         rt_dev_finish(ctx->dev);
         rt_profile_collect(ctx);
     }
+    rt_kept_free(ctx);
     rt_free_all_blocks(ctx);
     for (int i = 0; i < 2 * ctx->n_kernels; i++)
         rt_kernel_free(ctx, &ctx->kernels[i]);

@@ -71,6 +71,7 @@ enum {
     RT_PAGE = RT_SLOT * RT_SLOTS
 };
 typedef struct rt_page rt_page;
+typedef struct rt_kept rt_kept;
 
 /* What surrounds the last scalar that was read, as it was when the device had seen so many changes:
  * its neighbours are often the next. */
@@ -96,6 +97,12 @@ struct rt_mem {
     bool foreign;  /* its buffer is somebody else's: it is not used for other arrays */
     rt_page *page; /* of a small one, NULL: none; and where it lies there */
     int in_page;
+    /* Of what is in it: nothing else had or will have this number; 0: somebody else may change it.
+     */
+    int64_t content;
+    bool kept;     /* kept.c has or had it: nobody writes to it */
+    int known;     /* ... bytes of its first element that the host has read, */
+    char first[8]; /* ... which are these */
     /* In steps.c: by any group, by several; its number in batch `batch`. */
     rt_uses any, spread;
     int64_t batch;
@@ -332,6 +339,10 @@ struct rt_ctx {
     rt_mem *counts;      /* see rt_counts */
     bool waited;         /* kernels may have waited in vain: to be asked when results are read */
     int64_t board_given; /* since it was cleared */
+    int64_t contents;    /* numbers of contents so far */
+    rt_kept *kept;       /* kept.c; NULL: nothing yet */
+    bool keeps, keeps_nothing;                  /* is something there; nothing ever will be */
+    bool kept_in_doubt;                         /* something has failed since */
     int64_t live_bytes, free_bytes, peak_bytes; /* peak of both together */
     int64_t n_allocs, n_reused;
     bool out_of_memory; /* of the device: a block could not be had */
@@ -577,7 +588,14 @@ RT_API void rt_steps_free(rt_ctx *ctx);
 RT_API int rt_launch_heap(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args);
 
+/* --- kept.c --- */
+
+RT_API void rt_kept_free(rt_ctx *ctx);
+
 /* --- mem.c --- */
+
+/* The block is about to have another content. */
+RT_API void rt_content_new(rt_ctx *ctx, rt_mem *m);
 
 /* A small buffer, and its place in a page: NULL if the driver does not allow that. */
 RT_API rt_dev_error rt_small_buffer(rt_ctx *ctx, rt_page **page, int *slot, rt_dev_buffer **out);

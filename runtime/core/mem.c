@@ -174,6 +174,12 @@ RT_API int64_t rt_memory_left(const rt_ctx *ctx)
     return ctx->device.memory > 0 ? ctx->device.memory - ctx->live_bytes : INT64_MAX;
 }
 
+RT_API void rt_content_new(rt_ctx *ctx, rt_mem *m)
+{
+    if (m && !m->foreign)
+        m->content = ++ctx->contents;
+}
+
 RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
 {
     rt_dev_error err = {RT_DEV_OK, "", ""};
@@ -208,6 +214,9 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
                             name, bytes, ctx->live_bytes, err.call, err.name);
     m->refs = 1;
     m->name = name;
+    m->kept = false;
+    m->known = 0;
+    rt_content_new(ctx, m);
     ctx->live_bytes += m->size;
     if (ctx->live_bytes + ctx->free_bytes > ctx->peak_bytes)
         ctx->peak_bytes = ctx->live_bytes + ctx->free_bytes;
@@ -399,7 +408,7 @@ static int rt_fetch_window(rt_ctx *ctx, rt_mem *src, int64_t at, int64_t bytes)
 }
 
 /* A window costs no more than a scalar. */
-RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
+static int rt_read_window(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
 {
     if (rt_check_range(ctx, src, src_off, size) || rt_steps_run(ctx))
         return RT_ERR;
@@ -412,6 +421,22 @@ RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, v
                         src->page ? RT_PAGE : RT_BLOCK_ROUND))
         return RT_ERR;
     return rt_dev_check(ctx, rt_dev_fetched(ctx->dev, RT_FETCH_WINDOW + in, size, dst), src->name);
+}
+
+RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
+{
+    bool keeps = src && src->kept && src_off == 0 && size <= (int)sizeof src->first;
+    if (keeps && src->known == size) {
+        memcpy(dst, src->first, (size_t)size);
+        return RT_OK;
+    }
+    if (rt_read_window(ctx, src, src_off, size, dst))
+        return RT_ERR;
+    if (keeps) {
+        memcpy(src->first, dst, (size_t)size);
+        src->known = size;
+    }
+    return RT_OK;
 }
 
 /* A fill copies its pattern at once, so unlike a write it need not wait for the queue; on GPUs a

@@ -212,6 +212,7 @@ typedef struct {
 typedef struct {
     const char *name; /* "prog" */
     int n_kernels, n_params, n_sites, n_types, n_entries;
+    int n_recalls; /* inspectors' numbers are below */
     const rt_kernel_def *kernels;
     const rt_param_def *params;
     const rt_site_def *sites;
@@ -420,6 +421,12 @@ RT_API int rt_copy(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64
 RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, const void *src);
 /* Device to host: waits, and reports failures of the kernels before. */
 RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst);
+/* Are the results of inspector number `site` kept of a run in which the blocks `of`, unchanged
+ * since, and the numbers were the same (kept.c)? Then they take the places of the blocks in
+ * `found`; else these, fresh ones which the launches that follow fill and nothing changes later,
+ * are kept. */
+RT_API bool rt_recall(rt_ctx *ctx, int site, int n_of, rt_mem *const *of, int n,
+                      const int64_t *numbers, int n_found, rt_mem **const *found);
 /* One scalar of `size` bytes, as rt_read and rt_write. */
 RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst);
 RT_API int rt_write_scalar(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int size, const void *src);

@@ -135,6 +135,9 @@ static int rt_own_consumed(rt_ctx *ctx, const rt_entry_def *e, rt_value *in)
             if (e->in[i].unique && in[k].rank > 0 && !rt_sole(in[k].mem) &&
                 rt_value_own(ctx, &in[k]))
                 return RT_ERR;
+        for (int k = at; k < at + n; k++)
+            if (e->in[i].unique && in[k].rank > 0)
+                rt_content_new(ctx, in[k].mem);
         at += n;
     }
     return RT_OK;

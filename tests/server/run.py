@@ -1,6 +1,7 @@
 """Futhark's own Python clients drive generated servers. usage: run.py MINIFUT BUILD_FOLDER"""
 import contextlib
 import fcntl
+import json
 import os
 import re
 import subprocess
@@ -528,6 +529,73 @@ def counters_of_two(s):
     return ["never", "counted"]
 
 
+def inspections(s):
+    """How often it was found how long rows are, and where shares begin."""
+    events = json.loads(s.cmd("report")[0])["events"]
+    return [sum(e["runs"] for e in events if re.match(kind, e["name"])) for kind in (r"segred_(arriving_)?(sums|twice)_\d", "row_tiles")]
+
+
+def sums_of(offs, values):
+    return [sum(values[a:b]) for a, b in zip(offs, offs[1:])]
+
+
+def test_kept(binary, kept, teams):
+    """What was found of an argument is not found again before it is another one, or after a failure."""
+    with Server(binary, "-P") as s:
+        s.cmd_set_tuning_param("sums.suff_outer_par_0", str(NEVER))
+        count = 0
+
+        def sums(name, offs, more):
+            nonlocal count
+            s.cmd_call("sums", "r", name, "values")
+            count += more if kept else 1
+            got = list(s.get_value("r"))
+            s.cmd_free("r")
+            check(got == sums_of(offs, values), f"{got} of {offs}")
+            check(inspections(s) == [count, count if teams else 0], f"{inspections(s)} inspections, not {count}")
+
+        values = [float(i % 7) for i in range(1000)]
+        some, other = [0, 20, 20, 500, 1000], [0, 999, 1000]
+        s.put_value("values", np.array(values, np.float32))
+        for name, offs in (("some", some), ("other", other)):
+            s.put_value(name, np.array(offs, np.int64))
+        for k in range(3):
+            sums("some", some, k == 0)
+        for k in range(3):
+            sums("other", other, k == 0)
+        sums("some", some, 0)
+        s.put_value("at", np.int64(1))
+        s.put_value("end", np.int64(10))
+        s.cmd_call("moved", "changed", "some", "at", "end")
+        some[1] = 10
+        sums("changed", some, 1)
+        sums("changed", some, 0)
+        s.cmd_call("twice", "a", "b", "changed", "values", "at", "at")
+        check([list(s.get_value(x)) for x in "ab"] == [sums_of(some, values), sums_of([0, 1, *some[2:]], values)], "changed in between")
+        count += 2
+        check(inspections(s)[0] == count, f"{inspections(s)[0]} inspections, not {count}: of an argument that the entry changes")
+        s.put_value("wrong", np.array([0, 5, 2000], np.int64))
+        for _ in range(2):
+            fails(s, "out of bounds", "call", "sums", "never", "wrong", "values")
+            count += 1
+        count = inspections(s)[0]
+        sums("other", other, 1)
+        sums("other", other, 0)
+
+
+def test_kept_everywhere(minifut, build):
+    binary = compiled(minifut, build, "tests/server/kept.sf")
+    before = dict(os.environ)
+    for driver in ("native", "opencl") if need_opencl() else ("native",):
+        for kept in "01":
+            os.environ.update({"MINIFUT_DRIVER": driver, "MINIFUT_CODE": "gpu" if driver == "opencl" else "", "MINIFUT_KEPT": kept})
+            test_kept(binary, kept == "1", driver == "opencl")
+    for name in ("MINIFUT_DRIVER", "MINIFUT_CODE", "MINIFUT_KEPT"):
+        os.environ.pop(name, None)
+        if name in before:
+            os.environ[name] = before[name]
+
+
 def test_many_variants(minifut, build):
     """As many variants as there may be."""
     source, n = build / "server/many.sf", 256
@@ -599,6 +667,7 @@ def main():
     test_sums(opaque)
     test_arrays_of_sums(opaque)
     test_stored(opaque, build)
+    test_kept_everywhere(minifut, build)
     test_many_variants(minifut, build)
     test_command(minifut, build)
     test_notebook(minifut, build)
