@@ -6,9 +6,11 @@ enum {
     MOST_EACH = 8,    /* items of a work-item */
     STAGE_BYTES = 64, /* of local memory for its points */
     MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
-    STAGE_SHIFT = 5,  /* a gap every 32 elements, as in segments.c */
-    WAVES = 4,        /* of groups, that the last ones do not run almost alone; */
-    WAVES_TAILS = 2   /* ... where one group then adds up what they leave */
+    LEAST_GROUP = 32,
+    SMALL_LOCAL = 16384, /* bytes of local memory that all devices have */
+    STAGE_SHIFT = 5,     /* a gap every 32 elements, as in segments.c */
+    WAVES = 4,           /* of groups, that the last ones do not run almost alone; */
+    WAVES_TAILS = 2      /* ... where one group then adds up what they leave */
 };
 
 int rows_value_bytes(const Exp *e)
@@ -27,6 +29,29 @@ static int each_of(const Exp *e)
     return each;
 }
 
+/* Bytes of local memory for a work-item, rounded up: what the group says of each value and flag,
+ * the stage with its gaps, heads, and a strip's value and flag (rowruns.c). */
+static int local_bytes(const Exp *e)
+{
+    enum { FLAG = 4 };
+    int value = rows_value_bytes(e), stage = each_of(e) * value;
+    return 2 * (value + FLAG) + stage + (stage >> STAGE_SHIFT) + each_of(e) +
+           (value + FLAG + 1) / 2;
+}
+
+/* The largest group that has the local memory that it needs. */
+static const KExp *most_group(Ctx *cx, const Exp *e)
+{
+    const KExp *local = sx_size(cx, SIZE_LOCAL_MEMORY), *group = sx_const(cx, LEAST_GROUP);
+    int64_t bytes = local_bytes(e);
+    for (int64_t n = 2 * LEAST_GROUP; n <= MOST_GROUP; n *= 2) {
+        const KExp *fits = sx_op(cx, SX_DIV, local, sx_const(cx, n * bytes));
+        bool always = n * bytes <= SMALL_LOCAL;
+        group = always ? sx_const(cx, n) : sx_select(cx, fits, sx_const(cx, n), group);
+    }
+    return group;
+}
+
 /* A team's shares are as large as its local memory is for, and groups have several tiles; who works
  * alone has as much as gives work to all. */
 Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
@@ -35,7 +60,7 @@ Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
     const Exp *e = s->exp;
     Rows r = {.pb = pb, .s = s, .e = e, .d = &e->seg.nest.at[0], .outs = outs, .scan = scan};
     r.each = each_of(e);
-    r.group_size = sx_op(cx, SX_MIN, sx_team_size(cx), sx_const(cx, MOST_GROUP));
+    r.group_size = pb_let(pb, "group", sx_op(cx, SX_MIN, sx_team_size(cx), most_group(cx, e)));
     r.items = pb_let(pb, "items", sx_add(cx, sx_atom(cx, r.d->rows), sx_atom(cx, r.d->width)));
     const KExp *several = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
     const KExp *fill = sx_size(cx, SIZE_NUM_GROUPS);

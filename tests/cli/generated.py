@@ -429,6 +429,17 @@ def leads(box):
 
 
 @case(OPENCL)
+def rows_in_little_local_memory(box):
+    """Groups that share out rows of unequal length are smaller where values are wide and there is little local memory."""
+    program = ROOT / "tests/programs/ragged/wide.sf"
+    want, _ = box.minifut(f"run -e many {program}", 0, stdin="700")
+    box.minifut(f"compile -o wide {program}", 0, leaves=["wide", "wide.c"], env=QUICK)
+    for told in ("16384", "32768", "65536"):
+        box.run(["./wide", "-e", "many", "--build-option=-cl-opt-disable"], 0, stdin="700", out="^" + re.escape(want) + "$",
+                env={"MINIFUT_CODE": "gpu", "MINIFUT_SIZED": "0", "MINIFUT_LOCAL_TOLD": told, "XDG_CACHE_HOME": ""})
+
+
+@case(OPENCL)
 def declared_local_memory(box):
     """Kernels that are built for their sizes have more local memory than is told where the device gives it; others are refused."""
     (box.path / "far.sf").write_text("entry main [n][m] (xss: [n][m]i64): [n][m]i64 =\n"
