@@ -30,13 +30,14 @@ static int each_of(const Exp *e)
 }
 
 /* Bytes of local memory for a work-item, rounded up: what the group says of each value and flag,
- * the stage with its gaps, heads, and a strip's value and flag (rowruns.c). */
+ * the stage with its gaps, heads, a strip's value and flag (rowruns.c), and what points of which
+ * somebody asks the row want (rowtiles.c). */
 static int local_bytes(const Exp *e)
 {
-    enum { FLAG = 4 };
-    int value = rows_value_bytes(e), stage = each_of(e) * value;
-    return 2 * (value + FLAG) + stage + (stage >> STAGE_SHIFT) + each_of(e) +
-           (value + FLAG + 1) / 2;
+    enum { FLAG = 4, ROW = 2 };
+    int value = rows_value_bytes(e), each = each_of(e), stage = each * value;
+    int runs = each + (value + FLAG + 1) / 2, rows = 2 * each * ROW;
+    return 2 * (value + FLAG) + stage + (stage >> STAGE_SHIFT) + runs + rows + 1;
 }
 
 /* The largest group that has the local memory that it needs. */

@@ -18,9 +18,9 @@
 enum { EXIT_NONE = 0, EXIT_KERNELS = 10, EXIT_WRONG = 11 };
 
 #ifdef ARENA_DEBUG
-enum { EVERY = 16 }; /* slow: some of the programs */
+enum { EVERY = 8 }; /* slow: some of the programs */
 #else
-enum { EVERY = 1 };
+enum { EVERY = 2 };
 #endif
 
 typedef struct {
