@@ -124,7 +124,9 @@ bool cc_optimises(void)
     int n = 0;
     split(text, words, &n);
     const char *slash = n > 0 ? strrchr(words[0], '/') : NULL;
-    bool tiny = n > 0 && strcmp(slash ? slash + 1 : words[0], "tcc") == 0;
+    const char *name = n == 0 ? "" : slash ? slash + 1 : words[0];
+    size_t length = strlen(name);
+    bool tiny = length >= 3 && strcmp(name + length - 3, "tcc") == 0;
     free(text);
     return !tiny;
 }

@@ -31,15 +31,16 @@ static inline int mf_tiny_zeros(unsigned long x)
     return 64 - mf_tiny_ones(x);
 }
 
-/* Newer ones have these, too. What x86-64 loads or stores at an aligned place it does in one step
- * and in their order, and tcc keeps nothing in registers over statements; a step that changes what
- * is there orders all. */
-#if __TINYC__ < 928
+/* What x86-64 loads or stores at an aligned place it does in one step and in their order, and tcc
+ * keeps nothing in registers over statements; a step that changes what is there orders all. Newer
+ * ones have some of these, by other names. */
+#if !defined(__ATOMIC_RELAXED)
 #define __ATOMIC_RELAXED 0
 #define __ATOMIC_ACQUIRE 2
 #define __ATOMIC_RELEASE 3
 #define __ATOMIC_ACQ_REL 4
 #define __ATOMIC_SEQ_CST 5
+#endif
 
 static inline void mf_tiny_fence(void)
 {
@@ -109,6 +110,5 @@ static inline unsigned long mf_tiny_update(volatile void *p, int what, unsigned 
 #define __atomic_sub_fetch(p, x, order)  (MF_TINY_UPDATE(p, '+', -(unsigned long)(x)) - (x))
 #define __atomic_compare_exchange_n(p, seen, x, weak, order, other)                                \
     mf_tiny_replace(p, seen, (unsigned long)(x), sizeof *(p))
-#endif
 #endif
 #endif

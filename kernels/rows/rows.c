@@ -37,17 +37,19 @@ static int local_bytes(const Exp *e)
     enum { FLAG = 4, ROW = 2 };
     int value = rows_value_bytes(e), each = each_of(e), stage = each * value;
     int runs = each + (value + FLAG + 1) / 2, rows = 2 * each * ROW;
-    return 2 * (value + FLAG) + stage + (stage >> STAGE_SHIFT) + runs + rows + 1;
+    return 2 * (value + FLAG) + stage + (stage >> STAGE_SHIFT) + runs + rows;
 }
 
-/* The largest group that has the local memory that it needs. */
+/* The largest group that has the local memory that it needs: that of its work-items, and what its
+ * buffers, four for each value and others, are rounded up by. */
 static const KExp *most_group(Ctx *cx, const Exp *e)
 {
+    enum { ROUND = 16, OTHERS = 6 };
     const KExp *local = sx_size(cx, SIZE_LOCAL_MEMORY), *group = sx_const(cx, LEAST_GROUP);
-    int64_t bytes = local_bytes(e);
     for (int64_t n = 2 * LEAST_GROUP; n <= MOST_GROUP; n *= 2) {
-        const KExp *fits = sx_op(cx, SX_DIV, local, sx_const(cx, n * bytes));
-        bool always = n * bytes <= SMALL_LOCAL;
+        int64_t bytes = n * local_bytes(e) + ROUND * (4 * e->seg.nes.n + OTHERS);
+        const KExp *fits = sx_op(cx, SX_DIV, local, sx_const(cx, bytes));
+        bool always = bytes <= SMALL_LOCAL;
         group = always ? sx_const(cx, n) : sx_select(cx, fits, sx_const(cx, n), group);
     }
     return group;

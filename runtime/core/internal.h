@@ -594,7 +594,7 @@ RT_API void rt_kept_free(rt_ctx *ctx);
 
 /* --- mem.c --- */
 
-/* The block is about to have another content. */
+/* The block is about to have another content; what somebody else may change stays unknown. */
 RT_API void rt_content_new(rt_ctx *ctx, rt_mem *m);
 
 /* A small buffer, and its place in a page: NULL if the driver does not allow that. */

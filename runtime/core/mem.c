@@ -176,7 +176,7 @@ RT_API int64_t rt_memory_left(const rt_ctx *ctx)
 
 RT_API void rt_content_new(rt_ctx *ctx, rt_mem *m)
 {
-    if (m && !m->foreign)
+    if (m && m->content)
         m->content = ++ctx->contents;
 }
 
@@ -216,7 +216,7 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
     m->name = name;
     m->kept = false;
     m->known = 0;
-    rt_content_new(ctx, m);
+    m->content = ++ctx->contents;
     ctx->live_bytes += m->size;
     if (ctx->live_bytes + ctx->free_bytes > ctx->peak_bytes)
         ctx->peak_bytes = ctx->live_bytes + ctx->free_bytes;
@@ -426,7 +426,8 @@ static int rt_read_window(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, v
 RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
 {
     bool keeps = src && src->kept && src_off == 0 && size <= (int)sizeof src->first;
-    if (keeps && src->known == size) {
+    /* Where something may have failed that nobody has asked for, it is asked for first. */
+    if (keeps && src->known == size && !ctx->unchecked && ctx->steps.n == 0) {
         memcpy(dst, src->first, (size_t)size);
         return RT_OK;
     }

@@ -381,7 +381,11 @@ cl_command_queue futhark_context_get_command_queue(struct futhark_context *c)
 
 RT_API cl_mem rt_lib_raw(struct futhark_context *c, const rt_obj *obj)
 {
-    if (obj->values[0].mem)
-        obj->values[0].mem->content = 0; /* the caller may write to it from now on */
-    return c->rt && obj->values[0].mem ? rt_dev_handle(c->rt->dev, obj->values[0].mem->buf) : NULL;
+    rt_mem *m = obj->values[0].mem;
+    if (!c->rt || !m)
+        return NULL;
+    pthread_mutex_lock(&c->lock);
+    m->content = 0; /* the caller may write to it from now on */
+    pthread_mutex_unlock(&c->lock);
+    return rt_dev_handle(c->rt->dev, m->buf);
 }

@@ -166,6 +166,7 @@ RT_API int rt_element_set(rt_ctx *ctx, int elem, int n, rt_value *to, int rank, 
     for (int k = 0; k < n && rc == RT_OK; k++) {
         if (!rt_sole(to[k].mem)) /* others that share the block keep what they have */
             rc = rt_value_own(ctx, &to[k]);
+        rt_content_new(ctx, to[k].mem);
         if (rc == RT_OK)
             rc = held[k] ? rt_element_write(ctx, &to[k], rank, at, &e[k])
                          : rt_element_clear(ctx, &to[k], rank, at);

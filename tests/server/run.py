@@ -570,6 +570,9 @@ def test_kept(binary, kept, teams):
         some[1] = 10
         sums("changed", some, 1)
         sums("changed", some, 0)
+        s.cmd("set", "changed", "end", "2")
+        some[2] = 10
+        sums("changed", some, 1)
         s.cmd_call("twice", "a", "b", "changed", "values", "at", "at")
         check([list(s.get_value(x)) for x in "ab"] == [sums_of(some, values), sums_of([0, 1, *some[2:]], values)], "changed in between")
         count += 2
