@@ -1,5 +1,6 @@
 """Cases: `minifut run --compiled` is like `minifut run`, and leaves no file behind."""
 import os
+import platform
 import re
 import shutil
 import signal
@@ -114,10 +115,14 @@ entry divided [n] (xs: [n]i32) (k: i32): i32 = i32.sum (map (/ k) xs)
 """
 
 
+def need_tcc():
+    if platform.machine() != "x86_64" or not shutil.which("tcc"):
+        raise Skipped("tcc on x86-64")
+
+
 @case(True)
 def by_tcc(box):
-    if not shutil.which("tcc"):
-        raise Skipped("tcc")
+    need_tcc()
     box.put("p.sf", BY_TCC)
     for flags in ("", "--portable "):
         box.minifut(f"compile --force {flags}p.sf", 0, leaves=["p", "p.c"], env={"CC": "tcc"})
@@ -129,8 +134,7 @@ def by_tcc(box):
 
 @case(True)
 def libraries_are_not_for_tcc(box):
-    if not shutil.which("tcc"):
-        raise Skipped("tcc")
+    need_tcc()
     box.put("p.sf", GOOD)
     box.minifut("compile --library p.sf", 0, leaves=["p.c", "p.h", "p.json"])
     box.run(["tcc", "-c", "p.c"], 1, "tcc has no variables of a thread, which libraries need")
