@@ -48,22 +48,17 @@ static inline void mf_tiny_fence(void)
 }
 
 /* Becomes `next` if it was `old`; back comes what was there. */
-static inline unsigned int mf_tiny_swap4(volatile void *p, unsigned int old, unsigned int next)
-{
-    __asm__ volatile("lock; cmpxchgl %2, %1"
-                     : "+a"(old), "+m"(*(volatile unsigned int *)p)
-                     : "r"(next)
-                     : "memory");
-    return old;
-}
-static inline unsigned long mf_tiny_swap8(volatile void *p, unsigned long old, unsigned long next)
-{
-    __asm__ volatile("lock; cmpxchgq %2, %1"
-                     : "+a"(old), "+m"(*(volatile unsigned long *)p)
-                     : "r"(next)
-                     : "memory");
-    return old;
-}
+#define MF_TINY_SWAP(bytes, T, letter)                                                             \
+    static inline T mf_tiny_swap##bytes(volatile void *p, T old, T next)                           \
+    {                                                                                              \
+        __asm__ volatile("lock; cmpxchg" letter " %2, %1"                                          \
+                         : "+a"(old), "+m"(*(volatile T *)p)                                       \
+                         : "r"(next)                                                               \
+                         : "memory");                                                              \
+        return old;                                                                                \
+    }
+MF_TINY_SWAP(4, unsigned int, "l")
+MF_TINY_SWAP(8, unsigned long, "q")
 
 static inline int mf_tiny_replace(volatile void *p, void *seen, unsigned long next, int size)
 {
