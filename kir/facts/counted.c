@@ -165,6 +165,11 @@ const KStm *kcounted_if(const KCounted *c)
     return c->when;
 }
 
+bool kcounted_is_same(const KCounted *c, const KExp *x)
+{
+    return slope(c, x) == SAME;
+}
+
 static bool is_prim(const KExp *x, PrimOp op)
 {
     return x->kind == KE_PRIM && x->op == op;
@@ -209,17 +214,36 @@ static const KExp *there(void *env, const KExp *x)
 static const KExp *value_at(KCounted *c, const KExp *x, const KExp *p)
 {
     c->end = p;
-    c->at_end = ptrmap_new(c->b->arena);
-    return kb_let(c->b, "beyond", kexp_map(c->b->arena, x, there, c));
+    return kexp_map(c->b->arena, x, there, c);
 }
 
-const KExp *kcounted_beyond(KCounted *c, KBuild *b, const KExp *cond)
+const KExp *kcounted_number(const KCounted *c, Arena *a)
+{
+    return kx_var(a, c->p);
+}
+
+const KExp *kcounted_position(const KExp *cond)
+{
+    return cond->x[0]->x[1]->x[0];
+}
+
+const KExp *kcounted_beyond(KCounted *c, KBuild *b, const KExp *cond, const KExp **base)
 {
     Arena *a = b->arena;
     PrimType t = c->p->type.elem;
     const KExp *zero = kx_conv(a, t, kx_int(a, 0)), *one = kx_conv(a, t, kx_int(a, 1));
+    const KExp *at = kcounted_position(cond), *n = cond->x[0]->x[1]->x[1];
     c->b = b;
-    const KExp *first = value_at(c, cond, zero);
-    const KExp *last = value_at(c, cond, kx_prim2(a, OP_SUB, c->limit, one));
-    return kx_and(a, kx_lt(a, zero, c->limit), kx_or(a, first, last));
+    c->at_end = ptrmap_new(a); /* what is loaded is the same for all */
+    *base = kb_let(b, "base", value_at(c, at, zero));
+    const KExp *ends[] = {*base, value_at(c, at, kx_prim2(a, OP_SUB, c->limit, one))};
+    const KExp *beyond = NULL;
+    n = kb_let(b, "n", value_at(c, n, zero));
+    for (int i = 0; i < 2; i++) {
+        const KExp *end = kb_let(b, "end", ends[i]);
+        const KExp *low = kx_prim2(a, OP_LE, kx_int(a, 0), end), *high = kx_lt(a, end, n);
+        const KExp *out = kb_let(b, "beyond", kx_not(a, kx_and(a, low, high)));
+        beyond = beyond ? kx_or(a, beyond, out) : out;
+    }
+    return kx_and(a, kx_lt(a, zero, c->limit), beyond);
 }

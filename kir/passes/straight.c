@@ -115,11 +115,17 @@ static bool becomes_straight(Arena *a, const KStm *s)
     return f.checks > 0 && f.others == 0;
 }
 
+/* A position that was checked before the loop, and what it is for the first element. */
+typedef struct {
+    const KExp *at, *base;
+} Counted;
+
 typedef struct {
     KBuild *b;
     KVar *bad;
-    KCounted *counted; /* may be NULL */
-    PtrSet *passed;    /* checks that were made before the loop */
+    KCounted *counted;      /* may be NULL */
+    PtrSet *passed;         /* checks that were made before the loop */
+    VEC(Counted) positions; /* ... of these */
 } Straight;
 
 static const KExp *both(const Straight *w, const KExp *x, const KExp *y)
@@ -135,6 +141,74 @@ static const KExp *beginning(const Straight *w, const KExp *like)
 
 static void straighten(const Straight *w, const KBlock *block, const KExp *fine);
 
+/* What the position at is, counted from the first element's; NULL: not known. */
+static const KExp *counted_position(const Straight *w, const KExp *at)
+{
+    Arena *a = w->b->arena;
+    const KExp *x = at;
+    while (x->kind == KE_CONV)
+        x = x->x[0];
+    for (int i = 0; i < w->positions.n; i++) {
+        const Counted *k = &w->positions.at[i];
+        if (!kx_same(k->at, x))
+            continue;
+        const KExp *base = k->base, *p = kcounted_number(w->counted, a);
+        if (at->type.index)
+            return kx_add(a, kx_index(a, base), kx_index(a, kx_conv(a, T_I64, p)));
+        return kx_add(a, base, kx_conv(a, T_I64, p));
+    }
+    return NULL;
+}
+
+/* Is all that is done for an element loads from places that lie side by side, or are the same for
+ * all, and what is computed of them? */
+static bool is_all_counted(const Straight *w, const KBlock *block)
+{
+    for (int i = 0; i < block->n; i++) {
+        const KStm *s = block->at[i];
+        bool counted = s->kind == KST_LOAD && kstm_lanes(s) == 1 &&
+                       (kcounted_is_same(w->counted, s->x[0]) || counted_position(w, s->x[0]));
+        bool plain = s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET;
+        bool inside = s->kind == KST_WORK && is_all_counted(w, &s->body[0]);
+        if (!counted && !plain && !inside && !ptrset_has(w->passed, s))
+            return false;
+    }
+    return true;
+}
+
+/* Those stay in their branch, which targets make conditions of single instructions: so addresses
+ * are counted once for all turns, which a choice between two of them is not, and nothing asks for
+ * what was loaded before the turns are over. */
+static void count_on(const Straight *w, const KBlock *block)
+{
+    for (int i = 0; i < block->n; i++) {
+        KStm *s = block->at[i];
+        const KExp *at = s->kind == KST_LOAD ? counted_position(w, s->x[0]) : NULL;
+        if (at)
+            s->x[0] = at;
+        if (s->kind == KST_WORK)
+            count_on(w, &s->body[0]);
+        else if (!ptrset_has(w->passed, s))
+            kb_push(w->b, s);
+    }
+}
+
+/* Where there is more to it only the loads from there do. */
+static bool load_counted(const Straight *w, KStm *s, const KExp *fine)
+{
+    KBuild *b = w->b;
+    const KExp *at = kstm_lanes(s) == 1 ? counted_position(w, s->x[0]) : NULL;
+    if (!at)
+        return false;
+    PrimType t = s->var->type.elem;
+    KVar *x = kb_var(b, "x", t, kx_const(b->arena, (Const){.type = t}));
+    kb_if(b, fine);
+    kb_set(b, x, kb_load(b, "x", s->buf, at));
+    kb_end(b);
+    kb_stm(b, (KStm){.kind = KST_LET, .var = s->var, .x = {kx_var(b->arena, x)}});
+    return true;
+}
+
 /* What is done where `fine` holds; NULL: always. What it is for the statements behind it. */
 static const KExp *straighten_stm(const Straight *w, KStm *s, const KExp *fine)
 {
@@ -145,6 +219,12 @@ static const KExp *straighten_stm(const Straight *w, KStm *s, const KExp *fine)
     } else if (s->kind == KST_IF) {
         if (ptrset_has(w->passed, s))
             return fine;
+        if (w->counted && s == kcounted_if(w->counted) && is_all_counted(w, &s->body[0])) {
+            kb_if(b, s->x[0]);
+            count_on(w, &s->body[0]);
+            kb_end(b);
+            return fine;
+        }
         const KExp *so = kb_let(b, "so", s->x[0]), *not_so = kx_not(a, so);
         if (is_check(s)) {
             kb_set(b, w->bad, kx_or(a, kx_var(a, w->bad), both(w, fine, so)));
@@ -158,6 +238,8 @@ static const KExp *straighten_stm(const Straight *w, KStm *s, const KExp *fine)
         kb_push(b, s);
         kb_end(b);
     } else {
+        if (s->kind == KST_LOAD && fine && load_counted(w, s, fine))
+            return fine;
         if (s->kind == KST_LOAD && fine)
             s->x[0] = kx_select(a, fine, s->x[0], beginning(w, s->x[0]));
         if (s->kind == KST_SET && fine)
@@ -194,7 +276,7 @@ static KStm *once_more(KBuild *b, KStm *loop, bool records)
 }
 
 /* The checks in the block, not in its branches, that the ends tell of: are some beyond? */
-static const KExp *pass_checks(const Straight *w, const KBlock *block, const KExp *beyond)
+static const KExp *pass_checks(Straight *w, const KBlock *block, const KExp *beyond)
 {
     for (int i = 0; i < block->n; i++) {
         KStm *s = block->at[i];
@@ -203,7 +285,9 @@ static const KExp *pass_checks(const Straight *w, const KBlock *block, const KEx
         if (!is_check(s) || !kcounted_is_range(w->counted, s->x[0]))
             continue;
         ptrset_add(w->passed, s);
-        const KExp *more = kcounted_beyond(w->counted, w->b, s->x[0]);
+        Counted k = {.at = kcounted_position(s->x[0])};
+        const KExp *more = kcounted_beyond(w->counted, w->b, s->x[0], &k.base);
+        vec_push(w->b->arena, &w->positions, k);
         beyond = beyond ? kx_or(w->b->arena, beyond, more) : more;
     }
     return beyond;
@@ -211,7 +295,7 @@ static const KExp *pass_checks(const Straight *w, const KBlock *block, const KEx
 
 /* Before the loop: those of its checks that the ends tell of; what is beyond is bad, and its
  * elements are left to the loop as it was. */
-static void look_at_ends(const Straight *w)
+static void look_at_ends(Straight *w)
 {
     KBuild *b = w->b;
     Arena *a = b->arena;
