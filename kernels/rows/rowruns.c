@@ -41,52 +41,117 @@ void runs_locals(RowTiles *t)
     t->strip_ended = kg_param_local(kg, "strip_ended", T_I32, strips);
 }
 
-/* The loop over the points of the run; number: i32. */
-static const KExp *run_open(Tile *x, const KExp **k)
+/* A point of the run: its number in it, and in the tile; its place in the stage. */
+typedef struct {
+    const KExp *k, *number, *at;
+} RunPoint;
+
+/* The loop over them. A run has no gap within: it is a part of what lies between two. */
+static RunPoint run_open(Tile *x)
 {
     KGen *kg = x->kg;
-    const KExp *each = kg_i32(kg, x->w->r->each);
-    *k = kb_for(kg->kb, "k", kg_i32(kg, 0), each, kg_i32(kg, 1));
+    KBuild *b = kg->kb;
+    const KExp *each = kg_int(kg, x->w->r->each), *first = kg_mul(kg, kg->lid, each);
+    const KExp *gaps = kg_quot(kg, first, kg_int(kg, STAGE_GAP));
+    RunPoint p = {.k = kb_for(b, "k", kg_int(kg, 0), each, kg_int(kg, 1))};
     if (seg_is_short(x->w->r->e->seg.op->body, true))
         kg_loop_unroll(kg, -1);
-    const KExp *first = kg_op(kg, OP_MUL, kg_to_i32(kg, kg->lid), each);
-    return kb_let(kg->kb, "p", kg_op(kg, OP_ADD, first, *k));
+    p.number = kb_let(b, "p", kg_add(kg, first, p.k));
+    p.at = kb_let(b, "at", kg_add(kg, p.number, gaps));
+    return p;
 }
 
 /* --- Heads ------------------------------------------------------------------------------------ */
 
+static const KExp *no_head(KGen *kg)
+{
+    return kx_conv(kg->cx->perm, T_U8, kg_int(kg, 0));
+}
+
 void runs_begin(RowTiles *t)
 {
     KGen *kg = t->w->kg;
-    Arena *a = kg->cx->perm;
-    const KExp *none = kx_conv(a, T_U8, kg_int(kg, 0));
     const KExp *k, *p = tile_points_open(kg, t->w->r->each, -1, &k);
-    kb_store(kg->kb, t->heads, kg_to_i64(kg, p), none);
+    kb_store(kg->kb, t->heads, kg_to_i64(kg, p), no_head(kg));
     kb_end(kg->kb);
     rows_meet(kg);
 }
 
-/* Where a row ends that is followed by points the next one begins, of those that have some. */
+static const KExp *rows_open(Tile *x)
+{
+    KGen *kg = x->kg;
+    const KExp *size = kg_to_i32(kg, kg_id(kg, KID_GROUP_SIZE)), *lid = kg_to_i32(kg, kg->lid);
+    return kb_for(kg->kb, "r", lid, x->rows, size);
+}
+
+static const KExp *end_of_row(Tile *x, const KExp *r)
+{
+    const KExp *next = kg_op(x->kg, OP_ADD, r, kg_i32(x->kg, 1));
+    return kb_let(x->kg->kb, "to", kg_to_i32(x->kg, tile_offset(x, next)));
+}
+
+/* Where a row ends that is followed by points the next one begins that has some. */
 void runs_mark_heads(Tile *x)
 {
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     x->end = kb_let(b, "last_end", x->end);
-    const KExp *one = kg_i32(kg, 1);
-    const KExp *size = kg_to_i32(kg, kg_id(kg, KID_GROUP_SIZE));
-    const KExp *r = kb_for(b, "r", kg_to_i32(kg, kg->lid), x->rows, size);
-    const KExp *row = kg_add(kg, kg_add(kg, x->row0, kg_to_i64(kg, r)), kg_int(kg, 2));
-    const KExp *next = kb_let(b, "next", kg_min(kg, row, kg_atom(kg, x->w->r->d->rows)));
-    const KExp *end = kb_let(b, "end", kg_to_i32(kg, tile_offset(x, kg_op(kg, OP_ADD, r, one))));
-    const KExp *next_end = nest_offset(kg, x->w->r->d, next);
-    next_end = kb_let(b, "next_end", kg_sub(kg, next_end, x->point0));
-    kb_if(b, kg_and(kg, kg_lt(kg, end, x->points), kg_lt(kg, kg_to_i64(kg, end), next_end)));
+    const KExp *end = end_of_row(x, rows_open(x));
+    kb_if(b, kg_lt(kg, end, x->points));
     kb_store(b, x->t->heads, kg_to_i64(kg, end), kx_conv(kg->cx->perm, T_U8, kg_int(kg, 1)));
     kb_end(b);
     kb_end(b);
 }
 
 /* --- Sums ------------------------------------------------------------------------------------- */
+
+/* The points of a run and its heads: in registers where the operator is short, so that their loads
+ * do not wait for what is stored between; else where they lie. */
+typedef struct {
+    bool apart;
+    Accs points;
+    KBuf *heads;
+} Own;
+
+static KBuf *array_of_run(Tile *x, PrimType t)
+{
+    return kb_array(x->kg->kb, "own", t, x->w->r->each);
+}
+
+/* The head of a point that lies in local memory, and is none for the next tile. */
+static const KExp *take_head(Tile *x, const RunPoint *p)
+{
+    const KExp *head = kb_load(x->kg->kb, "head", x->t->heads, p->number);
+    kb_store(x->kg->kb, x->t->heads, p->number, no_head(x->kg));
+    return head;
+}
+
+static Own load_run(Tile *x, const Accs *stage)
+{
+    KBuild *b = x->kg->kb;
+    Own own = {.apart = seg_is_short(x->w->r->e->seg.op->body, true), .points = *stage};
+    if (!own.apart)
+        return own;
+    own.heads = array_of_run(x, T_U8);
+    own.points.bufs = NEWN(x->kg->cx->perm, KBuf *, stage->n);
+    for (int j = 0; j < stage->n; j++)
+        own.points.bufs[j] = array_of_run(x, stage->types[j]);
+    RunPoint p = run_open(x);
+    kb_store(b, own.heads, p.k, take_head(x, &p));
+    for (int j = 0; j < stage->n; j++)
+        kb_store(b, own.points.bufs[j], p.k, kb_load(b, "x", stage->bufs[j], p.at));
+    kb_end(b);
+    return own;
+}
+
+static void put_run(Tile *x, const Own *own, const Accs *stage)
+{
+    KBuild *b = x->kg->kb;
+    RunPoint p = run_open(x);
+    for (int j = 0; j < stage->n; j++)
+        kb_store(b, stage->bufs[j], p.at, kb_load(b, "x", own->points.bufs[j], p.k));
+    kb_end(b);
+}
 
 static void sum_run(Run *u)
 {
@@ -97,22 +162,24 @@ static void sum_run(Run *u)
     const Exp *e = x->w->r->e;
     Accs stage = *ac;
     stage.bufs = x->t->stage;
-    const KExp *k, *p = run_open(x, &k), *number = kg_to_i64(kg, p);
     bool traps = body_traps(e->seg.op->body); /* of neutral values, behind the last point */
+    Own own = load_run(x, &stage);
+    RunPoint p = run_open(x);
+    const KExp *at = own.apart ? p.k : p.at;
     if (traps)
-        kb_if(b, kg_lt(kg, p, x->points));
-    kb_if(b, rows_is_set(kg, kb_load(b, "head", x->t->heads, number)));
+        kb_if(b, kg_lt(kg, kg_to_i32(kg, p.number), x->points));
+    kb_if(b, rows_is_set(kg, own.apart ? kb_load(b, "head", own.heads, p.k) : take_head(x, &p)));
     accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
-    kb_set(b, u->head, kg_op(kg, OP_MIN, kg_of(kg, u->head), k));
+    kb_set(b, u->head, kg_op(kg, OP_MIN, kg_of(kg, u->head), kg_to_i32(kg, p.k)));
     kb_set(b, u->has_head, kg_i32(kg, 1));
-    kb_store(b, x->t->heads, number, kx_conv(kg->cx->perm, T_U8, kg_int(kg, 0)));
     kb_end(b);
-    const KExp *at = kb_let(b, "at", tile_place(kg, p));
-    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, &stage, at));
-    accs_put(kg, &stage, at);
+    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, &own.points, at));
+    accs_put(kg, &own.points, at);
     if (traps)
         kb_end(b);
     kb_end(b);
+    if (own.apart)
+        put_run(x, &own, &stage);
 }
 
 /* What the strip leaves. */
@@ -229,12 +296,11 @@ static void store_rows(const Run *u, const Carried *c)
     RowsKernel *w = x->w;
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
-    const KExp *zero = kg_i32(kg, 0), *one = kg_i32(kg, 1);
-    const KExp *r =
-        kb_for(b, "r", kg_to_i32(kg, kg->lid), x->rows, kg_to_i32(kg, kg_id(kg, KID_GROUP_SIZE)));
-    const KExp *begin = kg_max(kg, tile_offset(x, r), kg_int(kg, -1));
-    const KExp *from = kb_let(b, "from", kg_to_i32(kg, begin));
-    const KExp *to = kb_let(b, "to", kg_to_i32(kg, tile_offset(x, kg_op(kg, OP_ADD, r, one))));
+    const KExp *zero = kg_i32(kg, 0);
+    const KExp *r = rows_open(x);
+    const KExp *since = kg_max(kg, tile_offset(x, r), kg_int(kg, -1));
+    const KExp *from = kb_let(b, "from", kg_to_i32(kg, since));
+    const KExp *to = end_of_row(x, r);
     Accs sum = accs_like(kg, &w->ac);
     accs_declare(kg, &sum, &w->r->e->seg.nes);
     kb_if(b, kg_lt(kg, kg_op(kg, OP_MAX, from, zero), to));
@@ -282,13 +348,12 @@ static void finish_runs(const Run *u, const Carried *c)
     kb_end(b);
     rows_add_tail(x->w, &before, accs_now(kg, &u->before),
                   rows_is_set(kg, kg_of(kg, u->has_before)));
-    const KExp *k, *p = run_open(x, &k);
-    kb_if(b, kg_lt(kg, k, kg_of(kg, u->head)));
-    const KExp *at = kb_let(b, "at", tile_place(kg, p));
+    RunPoint p = run_open(x);
+    kb_if(b, kg_lt(kg, kg_to_i32(kg, p.k), kg_of(kg, u->head)));
     accs_declare(kg, &sum, &x->w->r->e->seg.nes);
-    accs_apply(kg, &sum, accs_now(kg, &before), accs_load(kg, &stage, at));
+    accs_apply(kg, &sum, accs_now(kg, &before), accs_load(kg, &stage, p.at));
     sum.bufs = stage.bufs;
-    accs_put(kg, &sum, at);
+    accs_put(kg, &sum, p.at);
     kb_end(b);
     kb_end(b);
 }
@@ -351,5 +416,4 @@ void runs_sum(Tile *x, WalkWhat what, const Carried *c)
         carry_on(&u, c);
         kb_end(b);
     }
-    rows_meet(kg); /* the buffers are used again */
 }

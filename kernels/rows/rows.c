@@ -8,7 +8,6 @@ enum {
     MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
     LEAST_GROUP = 32,
     SMALL_LOCAL = 16384, /* bytes of local memory that all devices have */
-    STAGE_SHIFT = 5,     /* a gap every 32 elements, as in segments.c */
     WAVES = 4,           /* of groups, that the last ones do not run almost alone; */
     WAVES_TAILS = 2      /* ... where one group then adds up what they leave */
 };

@@ -40,20 +40,29 @@ RowTiles row_tiles(RowsKernel *w)
 
 /* --- What a tile holds ------------------------------------------------------------------------ */
 
+/* How many rows end before that tile, or the end. */
+static const KExp *start_of(const RowTiles *t, const KExp *tile)
+{
+    KGen *kg = t->w->kg;
+    const KExp *place = kg_min(kg, tile, kg_host(kg, t->w->r->tiles));
+    return kb_load(kg->kb, "start", t->starts, kb_let(kg->kb, "place", place));
+}
+
 static void find_tile(Tile *x, const KExp *tile)
 {
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     const Rows *r = x->w->r;
-    const KExp *one = kg_int(kg, 1);
     const KExp *size = kg_mul(kg, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, r->each));
     const KExp *items = kg_host(kg, r->items);
     const KExp *from = kb_let(b, "from", kg_mul(kg, tile, size));
     const KExp *to = kb_let(b, "to", kg_min(kg, kg_add(kg, from, size), items));
-    x->row0 = kb_load(b, "row0", x->t->starts, tile);
-    const KExp *row1 = kb_load(b, "row1", x->t->starts, kg_add(kg, tile, one));
-    x->point0 = kb_let(b, "point0", kg_sub(kg, from, x->row0));
+    x->row0 = kb_let(b, "row0", kg_of(kg, x->t->row0));
+    const KExp *row1 = kb_let(b, "row1", kg_of(kg, x->t->row1));
+    kb_set(b, x->t->row0, row1);
+    kb_set(b, x->t->row1, start_of(x->t, kg_add(kg, tile, kg_int(kg, 2))));
     x->rows = kb_let(b, "rows", kg_to_i32(kg, kg_sub(kg, row1, x->row0)));
+    x->point0 = kb_let(b, "point0", kg_sub(kg, from, x->row0));
     x->points = kg_sub(kg, kg_sub(kg, to, row1), x->point0);
     x->points = kb_let(b, "points", kg_to_i32(kg, x->points));
     x->end = kg_to_i32(kg, kg_max(kg, tile_offset(x, x->rows), kg_int(kg, 0)));
@@ -180,13 +189,12 @@ static void bind_point(Tile *x, const KExp *p)
 /* The tile's points into the stage; behind the last one neutral values, so that all have as many.
  * While loads of little code are on their way, others can begin: what it computes is kept in
  * registers (the result), which put_points then takes. */
-static KBuf **compute_points(Tile *x, bool maps)
+static KBuf **compute_points(Tile *x, bool maps, bool brief)
 {
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     const Rows *r = x->w->r;
     const Accs *ac = &x->w->ac;
-    bool brief = seg_is_brief(r->e);
     KBuf **own = brief ? NEWN(kg->cx->perm, KBuf *, ac->n) : NULL;
     for (int j = 0; brief && j < ac->n; j++)
         own[j] = kb_array(b, "own", ac->types[j], r->each);
@@ -244,10 +252,15 @@ static Tile tile_open(RowTiles *t, const KExp *tile)
 static void one_tile(RowTiles *t, WalkWhat what, const Carried *c, const KExp *tile)
 {
     Tile x = tile_open(t, tile);
-    KBuf **own = compute_points(&x, what != WALK_TAILS);
+    bool brief = seg_is_brief(t->w->r->e);
+    if (!brief)
+        rows_meet(x.kg);
+    KBuf **own = compute_points(&x, what != WALK_TAILS, brief);
     runs_mark_heads(&x);
-    if (own)
+    if (brief) {
+        rows_meet(x.kg);
         put_points(&x, own);
+    }
     rows_meet(x.kg);
     runs_sum(&x, what, c);
 }
@@ -282,6 +295,8 @@ static const KExp *tiles_open(RowTiles *t)
     each = kb_let(b, "each", each);
     const KExp *from = kb_let(b, "from", kg_mul(kg, kg_id(kg, KID_GROUP), each));
     const KExp *to = kb_let(b, "to", kg_min(kg, kg_add(kg, from, each), tiles));
+    t->row0 = kb_var(b, "row0", T_I64, start_of(t, from));
+    t->row1 = kb_var(b, "row1", T_I64, start_of(t, kg_add(kg, from, one)));
     return kb_for(b, "tile", from, to, one);
 }
 
