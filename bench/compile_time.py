@@ -19,7 +19,7 @@ RUNS = 3  # the best counts: other work on the machine is not the compiler's
 
 def generated(folder):
     """The programs that the tests of the command line generate."""
-    sys.path.append(str(ROOT / "tests/cli"))
+    sys.path += [str(ROOT / "tests"), str(ROOT / "tests/cli")]
     from commands import long_program, nest_program
     texts = {"2000_lines": long_program(), "nest_of_8": nest_program(8, 1),
              "nest_of_5_with_siblings": nest_program(5, 3)}
