@@ -182,6 +182,22 @@ def test_compile_time(minifut, place):
     check(sum(1 for _ in compile_time.programs()) > 500, "programs to measure")
 
 
+def test_shapes(minifut, place):
+    """All shapes are compared with NumPy; an operator whose entries are another's is found wrong."""
+    script, folder = ROOT / "bench/shapes.py", place / "shapes"
+    shell(sys.executable, script, "prepare", "--only", "affine_i32", "--minifut", minifut, folder)
+    options = ["-d", "native", "--elements", "12", "--step", "6", "--runs", "1", folder]
+    lines = shell(sys.executable, script, "run", "--json", place / "shapes.json", *options).decode().splitlines()
+    rows = json.loads((place / "shapes.json").read_text())["rows"]
+    kinds = {"plain_f32": ["maps", "transpositions"], "affine_i32": ["rows", "columns", "row_scans", "column_scans"]}
+    want = [(s, e, [1 << k, 1 << (12 - k)]) for s, all_of_it in kinds.items() for e in all_of_it for k in (0, 6, 12)]
+    check(sorted((r["subject"], r["entry"], r.get("shape")) for r in rows) == sorted(want), rows)
+    check(lines[0].startswith("a call ") and lines[-1].startswith("18 shapes, "), lines)
+    (folder / "affine_i64").symlink_to("affine_i32")
+    r = subprocess.run([sys.executable, script, "run", "--only", "affine_i64", *options], capture_output=True, text=True)
+    check(r.returncode == 1 and r.stdout.count("FAILED") == 4, r.stdout)
+
+
 def test_library_calls(minifut):
     """The program checks its products itself."""
     out = shell(sys.executable, ROOT / "bench/library_calls.py", "--minifut", minifut, "--calls", "200").decode()
@@ -213,6 +229,7 @@ def main():
         test_flags()
         test_text_size(minifut)
         test_compile_time(minifut, place)
+        test_shapes(minifut, place)
         test_library_calls(minifut)
         test_native_launches(place)
     sys.exit(summary())
