@@ -16,14 +16,6 @@
 
 /* --- Which filters --------------------------------------------------------------------------- */
 
-static int number_of(const Vars *vs, Atom a)
-{
-    int k = vs->n - 1;
-    while (k >= 0 && vs->at[k] != a.var)
-        k--;
-    return k;
-}
-
 static bool any_consumed(const Flat *fl, const Atoms *as)
 {
     for (int k = 0; k < as->n; k++)
@@ -124,7 +116,7 @@ static void bind_scanned(Filter *f, MapDim *d, const Exp *e, Exp *rest, Vars *pa
     rest->soac.arrs = (Atoms){0};
     for (int k = 0; k < e->soac.arrs.n; k++) {
         Atom arr = e->soac.arrs.at[k];
-        int r = f->scanned.n ? number_of(&f->k->scan->pat, arr) : -1;
+        int r = f->scanned.n ? vars_find(&f->k->scan->pat, arr.var) : -1;
         if (r >= 0) {
             vec_push(cx->perm, &d->xs, e->soac.fn->params.at[k]);
             vec_push(cx->perm, &d->arrs, f->scanned.at[r]);

@@ -103,14 +103,6 @@ static void set_arg(Interp *in, const EntryCode *ec, int k, const rt_hvalue *v)
     slot_set_array(in, ec->params[k], a);
 }
 
-static int index_of(const Vars *vs, const Var *v)
-{
-    for (int i = 0; i < vs->n; i++)
-        if (vs->at[i] == v)
-            return i;
-    return -1;
-}
-
 /* Binds the entry's size variables by the shapes of the arguments, each of which must agree. */
 static void bind_sizes(Interp *in, const EntryCode *ec)
 {
@@ -122,7 +114,7 @@ static void bind_sizes(Interp *in, const EntryCode *ec)
         for (int d = 0; d < t.rank; d++) {
             const Var *v = t.dims[d].var;
             long long n = a->n[d];
-            int s = v ? index_of(&en->sizes, v) : -1, p = v ? index_of(&en->params, v) : -1;
+            int s = v ? vars_find(&en->sizes, v) : -1, p = v ? vars_find(&en->params, v) : -1;
             if (s >= 0 && !bound[s]) {
                 bound[s] = true;
                 in->slots[ec->sizes[s]].i = n;

@@ -370,14 +370,6 @@ static RootSet **if_roots(Alias *al, const Exp *e)
     return rs;
 }
 
-static int param_index(const Vars *params, const Var *v)
-{
-    for (int k = 0; k < params->n; k++)
-        if (params->at[k] == v)
-            return k;
-    return -1;
-}
-
 /* The next value of a consumed parameter is consumed in turn: it must be the body's own. */
 static void consume_results(Alias *al, const Vars *ps, const Body *body)
 {
@@ -450,7 +442,7 @@ static Carried *carried(Alias *al, const Exp *e, int first)
             cs[k].base = roots_of(al, e->loop.inits.at[k]);
         search(al, roots_of(al, b->res.at[k]));
         for (RootSet *r; (r = search_next(al, first));) {
-            int j = r->one ? param_index(&e->loop.params, r->one) : -1;
+            int j = r->one ? vars_find(&e->loop.params, r->one) : -1;
             if (j >= 0)
                 vec_push(al->cx->perm, &cs[k].params, j);
             else

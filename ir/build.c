@@ -394,6 +394,14 @@ Atoms atoms_of_vars(Ctx *cx, const Vars *vs)
     return as;
 }
 
+int vars_find(const Vars *vs, const Var *v)
+{
+    for (int k = 0; k < vs->n; k++)
+        if (vs->at[k] == v)
+            return k;
+    return -1;
+}
+
 /* --- Types of expressions ------------------------------------------------------------------- */
 
 static Types body_types(Ctx *cx, const Body *b)

@@ -518,6 +518,7 @@ Atom bld_binop(Bld *bl, Loc loc, PrimOp op, Atom a, Atom b); /* folds i64 consta
 Body *bld_body(Bld *bl, Atoms res);
 Lambda *lambda_new(Ctx *cx, Vars params, Body *body);
 Atoms atoms_of_vars(Ctx *cx, const Vars *vs);
+int vars_find(const Vars *vs, const Var *v); /* its place among them, -1: it is not there */
 
 /* Result types of an expression, one per result. Sizes that only the pattern can name (existential
  * sizes of IF and LOOP results) are given as they stand in the first branch / as the loop's params.
@@ -588,6 +589,8 @@ void free_in_exp(VarSet *s, const Exp *e);
 void free_in_stm(VarSet *s, const Stm *st);
 void free_in_body(VarSet *s, const Body *b);
 void free_in_lambda(VarSet *s, const Lambda *l);
+/* What its statements bind, at any depth, parameters included; added to the set. */
+void bound_in_body(VarSet *s, const Body *b);
 /* The free variables of a body or lambda in order of first occurrence. */
 Vars free_vars_body(Ctx *cx, const Body *b);
 Vars free_vars_lambda(Ctx *cx, const Lambda *l);

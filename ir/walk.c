@@ -391,3 +391,30 @@ bool exp_uses_any(const Exp *e, const VarSet *s)
     arena_free(mem);
     return hit;
 }
+
+/* --- Bound variables ------------------------------------------------------------------------ */
+
+static void bound_var(void *env, Var *v)
+{
+    varset_add(env, v);
+}
+
+static void bound_body(void *env, Body *b)
+{
+    bound_in_body(env, b);
+}
+
+static void bound_lambda(void *env, Lambda *l)
+{
+    bound_in_body(env, l->body);
+}
+
+void bound_in_body(VarSet *s, const Body *b)
+{
+    ExpVisitor v = {s, NULL, bound_var, bound_body, bound_lambda};
+    for (int i = 0; i < b->stms.n; i++) {
+        for (int k = 0; k < b->stms.at[i].pat.n; k++)
+            varset_add(s, b->stms.at[i].pat.at[k]);
+        exp_visit(b->stms.at[i].exp, &v);
+    }
+}

@@ -155,23 +155,15 @@ static const char IN_PLACE[] = "without it each element is read once, where it l
 static const char BY_LANES[] = "without it work-items share out the elements of a turn";
 static const char BY_ITSELF[] = "a work-item would scan a row by itself while its group waits";
 
-static bool holds_var(const Vars *vs, const Var *v)
-{
-    for (int i = 0; i < vs->n; i++)
-        if (vs->at[i] == v)
-            return true;
-    return false;
-}
-
 /* Does the construct, in body b, read an array again for each element of S's innermost dimension?
  */
 static bool reads_again(const MapNest *S, const Body *b, const Nest *nest)
 {
     const Atoms *arrs = &vec_last(nest).arrs;
     for (int i = 0; i < arrs->n; i++) {
-        bool varies = holds_var(&vec_last(&S->dims).xs, arrs->at[i].var);
+        bool varies = vars_find(&vec_last(&S->dims).xs, arrs->at[i].var) >= 0;
         for (int k = 0; k < b->stms.n; k++)
-            varies |= holds_var(&b->stms.at[k].pat, arrs->at[i].var);
+            varies |= vars_find(&b->stms.at[k].pat, arrs->at[i].var) >= 0;
         if (!varies)
             return true;
     }
@@ -478,7 +470,7 @@ static bool made_anew(const Exp *loop, int k)
     const Stms *ss = &loop->loop.body->stms;
     for (int i = 0; i < ss->n; i++)
         if (exp_has_soac(ss->at[i].exp) &&
-            holds_var(&ss->at[i].pat, loop->loop.body->res.at[k].var))
+            vars_find(&ss->at[i].pat, loop->loop.body->res.at[k].var) >= 0)
             return true;
     return false;
 }

@@ -25,14 +25,6 @@ static int binder_of(const Scope *sc, const Var *v)
     return -1;
 }
 
-static bool is_param(const Vars *params, const Var *v)
-{
-    for (int i = 0; i < params->n; i++)
-        if (params->at[i] == v)
-            return true;
-    return false;
-}
-
 typedef struct {
     Scope *sc;
     const Vars *params;
@@ -44,7 +36,7 @@ static void check_hoist(void *env, Atom a)
     Hoist *h = env;
     if (!a.var || !h->ok)
         return;
-    if (is_param(h->params, a.var)) {
+    if (vars_find(h->params, a.var) >= 0) {
         h->ok = false;
         return;
     }

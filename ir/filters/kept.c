@@ -28,14 +28,6 @@ static Atom flag_of(const VarMap *defs, Atom a)
     return e && e->kind == E_CONV && e->conv.from == T_BOOL ? e->conv.arg : (Atom){0};
 }
 
-static int number_of(const Vars *vs, Atom a)
-{
-    int k = vs->n - 1;
-    while (k >= 0 && vs->at[k] != a.var)
-        k--;
-    return k;
-}
-
 /* The number of the result that is the flags, where a scan counts and maps them out; 0: none. */
 static int counted(const VarMap *defs, const Exp *e)
 {
@@ -54,8 +46,8 @@ static int counted(const VarMap *defs, const Exp *e)
 /* The number of the scan's result that the scatter's parameter is an element of; -1: none. */
 static int result_of(const Stm *scan, const Exp *scatter, Atom a)
 {
-    int k = a.var ? number_of(&scatter->soac.fn->params, a) : -1;
-    return k < 0 ? -1 : number_of(&scan->pat, scatter->soac.arrs.at[k]);
+    int k = vars_find(&scatter->soac.fn->params, a.var);
+    return k < 0 ? -1 : vars_find(&scan->pat, scatter->soac.arrs.at[k].var);
 }
 
 /* Is a, in the scatter's function, flag * count - 1? */

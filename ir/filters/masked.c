@@ -30,14 +30,6 @@ typedef struct {
 
 /* --- What is done with a filter ------------------------------------------------------------- */
 
-static int number_of(const Vars *vs, const Var *v)
-{
-    int k = vs->n - 1;
-    while (k >= 0 && vs->at[k] != v)
-        k--;
-    return k;
-}
-
 static bool uses_any(const VarSet *used, const Vars *vs)
 {
     for (int k = 0; k < vs->n; k++)
@@ -79,7 +71,7 @@ static bool is_part(const Masked *m, const Stm *s)
     if (e->kind != E_INDEX || e->index.at.n != 1 || !e->index.at.at[0].is_slice)
         return false;
     DimIndex d = e->index.at.at[0];
-    return number_of(&m->k.scatter->pat, e->index.arr.var) >= 0 && d.n.var &&
+    return vars_find(&m->k.scatter->pat, e->index.arr.var) >= 0 && d.n.var &&
            varset_has(m->k.counts, d.n.var) && atom_is_int(d.start, 0) && atom_is_int(d.stride, 1);
 }
 
@@ -110,7 +102,7 @@ static bool values_are_there(const Masked *m)
     const Exp *e = m->k.scatter->exp;
     for (int j = 0; j < e->soac.dests.n; j++) {
         Atom val = e->soac.fn->body->res.at[e->soac.dests.n + j];
-        int q = val.var ? number_of(&e->soac.fn->params, val.var) : -1;
+        int q = vars_find(&e->soac.fn->params, val.var);
         if (q < 0 || val.var->type.rank > 0 || e->soac.arrs.at[q].var == m->k.scan->pat.at[0])
             return false;
     }
@@ -165,7 +157,7 @@ static bool is_masked(Masking *M, const Body *b, int at, Masked *m)
     }
     for (int j = 0; j < b->res.n; j++) {
         const Var *v = b->res.at[j].var;
-        if (v && (varmap_get(m->parts, v) || number_of(&m->k.scatter->pat, v) >= 0))
+        if (v && (varmap_get(m->parts, v) || vars_find(&m->k.scatter->pat, v) >= 0))
             return false;
         if (v && varset_has(m->k.counts, v))
             varset_add(m->asked, v);
@@ -210,10 +202,10 @@ static Element element_of(Masking *M, const Masked *m)
 static Atom value_of(Masking *M, const Masked *m, Element *x, Atom part)
 {
     const Exp *e = m->k.scatter->exp;
-    int j = number_of(&m->k.scatter->pat, varmap_get(m->parts, part.var));
+    int j = vars_find(&m->k.scatter->pat, varmap_get(m->parts, part.var));
     Atom val = e->soac.fn->body->res.at[e->soac.dests.n + j];
-    int q = number_of(&e->soac.fn->params, val.var);
-    int r = number_of(&m->k.scan->pat, e->soac.arrs.at[q].var);
+    int q = vars_find(&e->soac.fn->params, val.var);
+    int r = vars_find(&m->k.scan->pat, e->soac.arrs.at[q].var);
     return r >= 0 ? x->scanned.at[r] : param_of(x, M->cx, e->soac.arrs.at[q], val.var);
 }
 

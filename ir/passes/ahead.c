@@ -31,10 +31,8 @@ static bool reduces_to_scalars(const Stm *s)
 /* What the loop gives to its parameter v after a turn; not a variable if v is none. */
 static Atom next_of(const Exp *loop, const Var *v)
 {
-    for (int k = 0; k < loop->loop.params.n; k++)
-        if (loop->loop.params.at[k] == v)
-            return loop->loop.body->res.at[k];
-    return (Atom){0};
+    int k = vars_find(&loop->loop.params, v);
+    return k >= 0 ? loop->loop.body->res.at[k] : (Atom){0};
 }
 
 /* Is a made in b, by a map of so many elements that does nothing parallel inside? */

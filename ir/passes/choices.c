@@ -25,14 +25,6 @@ typedef struct {
     VarSet *inside; /* bound inside of SOACs' functions */
 } Choices;
 
-static bool place_of(const Vars *vs, const Var *v)
-{
-    for (int k = 0; k < vs->n; k++)
-        if (vs->at[k] == v)
-            return true;
-    return false;
-}
-
 /* A side of the branch: results that its map gives; the others are arrays that there are. */
 typedef struct {
     const Body *b;
@@ -42,19 +34,14 @@ typedef struct {
 static bool binds(const Body *b, const Var *v)
 {
     for (int i = 0; v && i < b->stms.n; i++)
-        for (int k = 0; k < b->stms.at[i].pat.n; k++)
-            if (b->stms.at[i].pat.at[k] == v)
-                return true;
+        if (vars_find(&b->stms.at[i].pat, v) >= 0)
+            return true;
     return false;
 }
 
 static int result_of_map(const Side *s, const Var *v)
 {
-    const Vars *pat = s->map ? &vec_last(&s->b->stms).pat : NULL;
-    for (int k = 0; pat && k < pat->n; k++)
-        if (pat->at[k] == v)
-            return k;
-    return -1;
+    return s->map ? vars_find(&vec_last(&s->b->stms).pat, v) : -1;
 }
 
 /* Can the side be taken apart by elements of arrays of size w? */
@@ -163,7 +150,7 @@ static bool choose_rows(const Choices *C, Bld *host, Bld *out, const Body *b, co
     Atom w = s->pat.at[0]->type.dims[0];
     if (!side_of(C, chosen_inside(C, host, e->branch.then_), w, &then_) ||
         !side_of(C, chosen_inside(C, host, e->branch.else_), w, &else_) ||
-        (!then_.map && !else_.map) || (w.var && place_of(&s->pat, w.var)))
+        (!then_.map && !else_.map) || (w.var && vars_find(&s->pat, w.var) >= 0))
         return false;
     const Side *side = else_.map ? &else_ : &then_;
     Exp *map = exp_map(cx, e->loc, w, (Atoms){0}, NULL);

@@ -19,30 +19,6 @@ typedef struct {
     bool changed;
 } Gather;
 
-/* --- What the function binds ---------------------------------------------------------------- */
-
-static void inside_body(void *env, Body *b);
-
-static void inside_var(void *env, Var *v)
-{
-    varset_add(((Gather *)env)->inside, v);
-}
-
-static void inside_lambda(void *env, Lambda *l)
-{
-    inside_body(env, l->body);
-}
-
-static void inside_body(void *env, Body *b)
-{
-    ExpVisitor v = {env, NULL, inside_var, inside_body, inside_lambda};
-    for (int i = 0; i < b->stms.n; i++) {
-        for (int k = 0; k < b->stms.at[i].pat.n; k++)
-            inside_var(env, b->stms.at[i].pat.at[k]);
-        exp_visit(b->stms.at[i].exp, &v);
-    }
-}
-
 /* --- Rewriting ------------------------------------------------------------------------------ */
 
 static Body *gather_body(void *env, Body *b);
@@ -132,8 +108,8 @@ const Body *simp_gathers(Simp *S, const Exp *e, Atoms *arrs, Vars *params)
         G.arrs = &more;
         G.params = &rows;
         for (int k = 0; k < rows.n; k++)
-            inside_var(&G, rows.at[k]);
-        inside_body(&G, fn->body);
+            varset_add(G.inside, rows.at[k]);
+        bound_in_body(G.inside, fn->body);
         Body *r = gather_body(&G, b);
         if (!G.changed)
             continue;

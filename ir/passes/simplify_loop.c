@@ -110,28 +110,6 @@ static void find_update(const Turn *T, Carried *c, const Body *b, bool *found)
     }
 }
 
-static void inside_body(void *env, Body *b);
-
-static void inside_var(void *env, Var *v)
-{
-    varset_add(env, v);
-}
-
-static void inside_lambda(void *env, Lambda *l)
-{
-    inside_body(env, l->body);
-}
-
-static void inside_body(void *env, Body *b)
-{
-    ExpVisitor v = {env, NULL, inside_var, inside_body, inside_lambda};
-    for (int i = 0; i < b->stms.n; i++) {
-        for (int k = 0; k < b->stms.at[i].pat.n; k++)
-            inside_var(env, b->stms.at[i].pat.at[k]);
-        exp_visit(b->stms.at[i].exp, &v);
-    }
-}
-
 /* --- A turn on elements --------------------------------------------------------------------- */
 
 static Element *element_of(const Turn *T, Atom a)
@@ -354,7 +332,7 @@ bool simp_loop_as_map(Simp *S, const Vars *pat, const Exp *e)
     for (int k = 0; k < e->loop.params.n; k++)
         varset_add(T.inside, e->loop.params.at[k]);
     varset_add(T.inside, e->loop.i);
-    inside_body(T.inside, e->loop.body);
+    bound_in_body(T.inside, e->loop.body);
     Bld bl = bld_new(S->cx);
     Atoms res = {0};
     if (!find_carried(&T) || !turn_body(&T, e->loop.body, &res, &bl))
