@@ -235,8 +235,6 @@ void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
 
 /* --- Tiles in local memory ----------------------------------------------------------------- */
 
-enum { STAGE_GAP = 32 };
-
 int seg_each(const Exp *e)
 {
     int bytes = 0;

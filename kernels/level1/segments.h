@@ -124,8 +124,9 @@ int seg_each(const Exp *e);
 /* Not 0 if the local memory has room for a tile. */
 const KExp *seg_tile_fits(Ctx *cx, const Exp *e, int each);
 KBuf **seg_stage(KGen *kg, const Accs *ac, int each);
-/* The place in the stage of an element of the tile: a gap every 32 elements, so that a column of
- * them does not lie in one bank. */
+enum { STAGE_GAP = 32 };
+/* The place in the stage of an element of the tile: a gap every so many elements, so that a column
+ * of them does not lie in one bank. */
 const KExp *seg_stage_at(KGen *kg, const KExp *number);
 
 /* Level 0: the threads of a group are dealt out evenly to the segments; opens the loop over

@@ -46,6 +46,11 @@ typedef struct {
     const KExp *k, *number, *at;
 } RunPoint;
 
+static bool is_unrolled(const Tile *x)
+{
+    return seg_is_short(x->w->r->e->seg.op->body, true);
+}
+
 /* The loop over them. A run has no gap within: it is a part of what lies between two. */
 static RunPoint run_open(Tile *x)
 {
@@ -54,7 +59,7 @@ static RunPoint run_open(Tile *x)
     const KExp *each = kg_int(kg, x->w->r->each), *first = kg_mul(kg, kg->lid, each);
     const KExp *gaps = kg_quot(kg, first, kg_int(kg, STAGE_GAP));
     RunPoint p = {.k = kb_for(b, "k", kg_int(kg, 0), each, kg_int(kg, 1))};
-    if (seg_is_short(x->w->r->e->seg.op->body, true))
+    if (is_unrolled(x))
         kg_loop_unroll(kg, -1);
     p.number = kb_let(b, "p", kg_add(kg, first, p.k));
     p.at = kb_let(b, "at", kg_add(kg, p.number, gaps));
@@ -129,7 +134,7 @@ static const KExp *take_head(Tile *x, const RunPoint *p)
 static Own load_run(Tile *x, const Accs *stage)
 {
     KBuild *b = x->kg->kb;
-    Own own = {.apart = seg_is_short(x->w->r->e->seg.op->body, true), .points = *stage};
+    Own own = {.apart = is_unrolled(x), .points = *stage};
     if (!own.apart)
         return own;
     own.heads = array_of_run(x, T_U8);

@@ -3,7 +3,7 @@
 #include "kernels/rows/rows.h"
 
 enum {
-    MOST_EACH = 8,    /* items of a work-item */
+    MOST_EACH = 8,    /* items of a work-item, a power of 2 up to STAGE_GAP */
     STAGE_BYTES = 64, /* of local memory for its points */
     MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
     LEAST_GROUP = 32,
@@ -36,7 +36,7 @@ static int local_bytes(const Exp *e)
     enum { FLAG = 4, ROW = 2 };
     int value = rows_value_bytes(e), each = each_of(e), stage = each * value;
     int runs = each + (value + FLAG + 1) / 2, rows = 2 * each * ROW;
-    return 2 * (value + FLAG) + stage + (stage >> STAGE_SHIFT) + runs + rows;
+    return 2 * (value + FLAG) + stage + stage / STAGE_GAP + runs + rows;
 }
 
 /* The largest group that has the local memory that it needs: that of its work-items, and what its
@@ -290,7 +290,9 @@ const KExp *tile_offset(Tile *x, const KExp *row)
 
 const KExp *tile_place(KGen *kg, const KExp *point)
 {
-    const KExp *gaps = kg_op(kg, OP_SHR, point, kg_i32(kg, STAGE_SHIFT));
+    enum { SHIFT = 5 };
+    _Static_assert(1 << SHIFT == STAGE_GAP, "gaps");
+    const KExp *gaps = kg_op(kg, OP_SHR, point, kg_i32(kg, SHIFT));
     return kg_to_i64(kg, kg_op(kg, OP_ADD, point, gaps));
 }
 

@@ -93,7 +93,7 @@ typedef struct {
     KBuf *strip_ended;   /* ... and whether a row ended in it */
     KBuf *ends, *row_of; /* where its rows end, and the row of each point; NULL: nobody asks */
     KBuf *starts;
-    KVar *row0, *row1; /* of the next tile, and of the one behind it; asked for ahead */
+    KVar *next_row0, *next_row1; /* of the next tile, and of the one behind it; asked for ahead */
 } RowTiles;
 
 /* The tile at work. */
@@ -108,9 +108,7 @@ typedef struct {
 /* Where a row begins, counted from the tile's first point: i64; it ends where the next one begins.
  */
 const KExp *tile_offset(Tile *x, const KExp *row);
-/* The stage has a gap every 32 elements, as in segments.c. */
-enum { STAGE_SHIFT = 5, STAGE_GAP = 1 << STAGE_SHIFT };
-/* The place in it of a point: i32. */
+/* The place in the stage of a point: as seg_stage_at, of i32. */
 const KExp *tile_place(KGen *kg, const KExp *point);
 /* Opens a loop over all points of a tile, dealt out: the number of the point, i32. Behind the
  * tile's last one are more. *k: of the turn. */
@@ -138,10 +136,10 @@ typedef struct {
 void runs_locals(RowTiles *t);
 /* Before the first tile. */
 void runs_begin(RowTiles *t);
-/* Notes down where rows begin; before a barrier, with the stage filled. */
+/* Notes down where rows begin, once the heads of the tile before were taken; before a barrier. */
 void runs_mark_heads(Tile *x);
-/* Sums up, stores what is wanted, and carries on; barriers between. Behind it the stage is still
- * read by others. */
+/* Sums up, stores what is wanted, and carries on; barriers between. Behind it others
+ * still read the stage, the strips, and what lies before their runs. */
 void runs_sum(Tile *x, WalkWhat what, const Carried *c);
 
 #endif

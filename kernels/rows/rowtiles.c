@@ -57,10 +57,10 @@ static void find_tile(Tile *x, const KExp *tile)
     const KExp *items = kg_host(kg, r->items);
     const KExp *from = kb_let(b, "from", kg_mul(kg, tile, size));
     const KExp *to = kb_let(b, "to", kg_min(kg, kg_add(kg, from, size), items));
-    x->row0 = kb_let(b, "row0", kg_of(kg, x->t->row0));
-    const KExp *row1 = kb_let(b, "row1", kg_of(kg, x->t->row1));
-    kb_set(b, x->t->row0, row1);
-    kb_set(b, x->t->row1, start_of(x->t, kg_add(kg, tile, kg_int(kg, 2))));
+    x->row0 = kb_let(b, "row0", kg_of(kg, x->t->next_row0));
+    const KExp *row1 = kb_let(b, "row1", kg_of(kg, x->t->next_row1));
+    kb_set(b, x->t->next_row0, row1);
+    kb_set(b, x->t->next_row1, start_of(x->t, kg_add(kg, tile, kg_int(kg, 2))));
     x->rows = kb_let(b, "rows", kg_to_i32(kg, kg_sub(kg, row1, x->row0)));
     x->point0 = kb_let(b, "point0", kg_sub(kg, from, x->row0));
     x->points = kg_sub(kg, kg_sub(kg, to, row1), x->point0);
@@ -253,7 +253,7 @@ static void one_tile(RowTiles *t, WalkWhat what, const Carried *c, const KExp *t
 {
     Tile x = tile_open(t, tile);
     bool brief = seg_is_brief(t->w->r->e);
-    if (!brief)
+    if (!brief) /* others still read the stage, of the tile before; loads need not wait for that */
         rows_meet(x.kg);
     KBuf **own = compute_points(&x, what != WALK_TAILS, brief);
     runs_mark_heads(&x);
@@ -295,8 +295,8 @@ static const KExp *tiles_open(RowTiles *t)
     each = kb_let(b, "each", each);
     const KExp *from = kb_let(b, "from", kg_mul(kg, kg_id(kg, KID_GROUP), each));
     const KExp *to = kb_let(b, "to", kg_min(kg, kg_add(kg, from, each), tiles));
-    t->row0 = kb_var(b, "row0", T_I64, start_of(t, from));
-    t->row1 = kb_var(b, "row1", T_I64, start_of(t, kg_add(kg, from, one)));
+    t->next_row0 = kb_var(b, "row0", T_I64, start_of(t, from));
+    t->next_row1 = kb_var(b, "row1", T_I64, start_of(t, kg_add(kg, from, one)));
     return kb_for(b, "tile", from, to, one);
 }
 

@@ -181,8 +181,8 @@ bool kcounted_is_range(const KCounted *c, const KExp *x)
         return false;
     const KExp *low = x->x[0]->x[0], *high = x->x[0]->x[1];
     return is_prim(low, OP_LE) && is_prim(high, OP_LT) && kx_is_int(low->x[0], 0) &&
-           kx_same(low->x[1], high->x[0]) && slope(c, high->x[0]) == GROWS &&
-           slope(c, high->x[1]) == SAME;
+           kx_same(low->x[1], high->x[0]) && high->x[0]->type.elem == T_I64 &&
+           slope(c, high->x[0]) == GROWS && slope(c, high->x[1]) == SAME;
 }
 
 /* --- At an end -------------------------------------------------------------------------------- */

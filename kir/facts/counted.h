@@ -14,14 +14,14 @@ const KStm *kcounted_if(const KCounted *c);
 /* Does the condition, asked in it, say that something is not within 0 .. n-1 that grows by one
  * where p does, and n is the same for all? Then both ends tell of all that is between them. */
 bool kcounted_is_range(const KCounted *c, const KExp *cond);
-/* Is x, asked in it, the same for all elements? */
-bool kcounted_is_same(const KCounted *c, const KExp *x);
-/* What it asks that of. */
+/* The position that such a condition is about, 64 bits. */
 const KExp *kcounted_position(const KExp *cond);
 /* Before the loop: is something beyond that range for p = 0, or the last p? There is no p: no.
  * base: what the position is for p = 0; if nothing is beyond, it is p more for all p that are
  * there. */
 const KExp *kcounted_beyond(KCounted *c, KBuild *b, const KExp *cond, const KExp **base);
 const KExp *kcounted_number(const KCounted *c, Arena *a); /* p */
+/* Is x, asked in the IF, the same for all elements? */
+bool kcounted_is_same(const KCounted *c, const KExp *x);
 
 #endif

@@ -15,11 +15,12 @@
  * Where turns are for elements p, and positions count up with p, the first and the last one are
  * looked at before the loop; if one of them is beyond, the loop as it was does it all.
  *
- * A branch between two turns keeps the target's compiler from having the loads of all of them on
- * their way: sums of ragged rows take 96 us on an H200 with branches, 47 without. What is not to be
- * loaded comes from the beginning of the block, which is never empty. Turns that look at nothing
- * that they have changed can be done once more, to say what failed; what was computed of wrong
- * numbers until then nobody sees.
+ * A branch with a check between two turns keeps the target's compiler from having the loads of all
+ * of them on their way: sums of ragged rows take 96 us on an H200 with branches, 47 without. What
+ * is not to be loaded comes from the beginning of the block, which is never empty. A load alone may
+ * have a branch, which becomes a condition of one instruction: those from counted positions have.
+ * Turns that look at nothing that they have changed can be done once more, to say what failed; what
+ * was computed of wrong numbers until then nobody sees.
  *
  * Before: a kernel on a target. After: well-formed. */
 #include "kir/facts/counted.h"
@@ -115,17 +116,13 @@ static bool becomes_straight(Arena *a, const KStm *s)
     return f.checks > 0 && f.others == 0;
 }
 
-/* A position that was checked before the loop, and what it is for the first element. */
-typedef struct {
-    const KExp *at, *base;
-} Counted;
-
 typedef struct {
     KBuild *b;
     KVar *bad;
-    KCounted *counted;      /* may be NULL */
-    PtrSet *passed;         /* checks that were made before the loop */
-    VEC(Counted) positions; /* ... of these */
+    KCounted *counted; /* may be NULL */
+    PtrSet *passed;    /* checks that were made before the loop */
+    PtrMap *places; /* loads of the IF from positions that these are about -> the same, counted on
+                       from the first element's */
 } Straight;
 
 static const KExp *both(const Straight *w, const KExp *x, const KExp *y)
@@ -141,33 +138,14 @@ static const KExp *beginning(const Straight *w, const KExp *like)
 
 static void straighten(const Straight *w, const KBlock *block, const KExp *fine);
 
-/* What the position at is, counted from the first element's; NULL: not known. */
-static const KExp *counted_position(const Straight *w, const KExp *at)
-{
-    Arena *a = w->b->arena;
-    const KExp *x = at;
-    while (x->kind == KE_CONV)
-        x = x->x[0];
-    for (int i = 0; i < w->positions.n; i++) {
-        const Counted *k = &w->positions.at[i];
-        if (!kx_same(k->at, x))
-            continue;
-        const KExp *base = k->base, *p = kcounted_number(w->counted, a);
-        if (at->type.index)
-            return kx_add(a, kx_index(a, base), kx_index(a, kx_conv(a, T_I64, p)));
-        return kx_add(a, base, kx_conv(a, T_I64, p));
-    }
-    return NULL;
-}
-
 /* Is all that is done for an element loads from places that lie side by side, or are the same for
  * all, and what is computed of them? */
 static bool is_all_counted(const Straight *w, const KBlock *block)
 {
     for (int i = 0; i < block->n; i++) {
         const KStm *s = block->at[i];
-        bool counted = s->kind == KST_LOAD && kstm_lanes(s) == 1 &&
-                       (kcounted_is_same(w->counted, s->x[0]) || counted_position(w, s->x[0]));
+        bool counted = s->kind == KST_LOAD &&
+                       (ptrmap_get(w->places, s) || kcounted_is_same(w->counted, s->x[0]));
         bool plain = s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET;
         bool inside = s->kind == KST_WORK && is_all_counted(w, &s->body[0]);
         if (!counted && !plain && !inside && !ptrset_has(w->passed, s))
@@ -183,9 +161,9 @@ static void count_on(const Straight *w, const KBlock *block)
 {
     for (int i = 0; i < block->n; i++) {
         KStm *s = block->at[i];
-        const KExp *at = s->kind == KST_LOAD ? counted_position(w, s->x[0]) : NULL;
-        if (at)
-            s->x[0] = at;
+        const KExp *place = ptrmap_get(w->places, s);
+        if (place)
+            s->x[0] = place;
         if (s->kind == KST_WORK)
             count_on(w, &s->body[0]);
         else if (!ptrset_has(w->passed, s))
@@ -197,13 +175,13 @@ static void count_on(const Straight *w, const KBlock *block)
 static bool load_counted(const Straight *w, KStm *s, const KExp *fine)
 {
     KBuild *b = w->b;
-    const KExp *at = kstm_lanes(s) == 1 ? counted_position(w, s->x[0]) : NULL;
-    if (!at)
+    const KExp *place = ptrmap_get(w->places, s);
+    if (!place)
         return false;
     PrimType t = s->var->type.elem;
     KVar *x = kb_var(b, "x", t, kx_const(b->arena, (Const){.type = t}));
     kb_if(b, fine);
-    kb_set(b, x, kb_load(b, "x", s->buf, at));
+    kb_set(b, x, kb_load(b, "x", s->buf, place));
     kb_end(b);
     kb_stm(b, (KStm){.kind = KST_LET, .var = s->var, .x = {kx_var(b->arena, x)}});
     return true;
@@ -275,8 +253,26 @@ static KStm *once_more(KBuild *b, KStm *loop, bool records)
     return again.at[0];
 }
 
+/* Notes down the loads in the block, and in its branches, from position `at`, which is `base` for
+ * the first element. */
+static void note_places(const Straight *w, const KBlock *block, const KExp *at, const KExp *base)
+{
+    Arena *a = w->b->arena;
+    for (int i = 0; i < block->n; i++) {
+        const KStm *s = block->at[i];
+        note_places(w, &s->body[0], at, base);
+        note_places(w, &s->body[1], at, base);
+        if (s->kind != KST_LOAD || kstm_lanes(s) != 1 || !kx_same(kx_converted(s->x[0]), at))
+            continue;
+        const KExp *p = kx_conv(a, T_I64, kcounted_number(w->counted, a));
+        const KExp *place =
+            s->x[0]->type.index ? kx_add(a, kx_index(a, base), kx_index(a, p)) : kx_add(a, base, p);
+        ptrmap_put(w->places, s, (void *)(uintptr_t)place);
+    }
+}
+
 /* The checks in the block, not in its branches, that the ends tell of: are some beyond? */
-static const KExp *pass_checks(Straight *w, const KBlock *block, const KExp *beyond)
+static const KExp *pass_checks(const Straight *w, const KBlock *block, const KExp *beyond)
 {
     for (int i = 0; i < block->n; i++) {
         KStm *s = block->at[i];
@@ -285,9 +281,8 @@ static const KExp *pass_checks(Straight *w, const KBlock *block, const KExp *bey
         if (!is_check(s) || !kcounted_is_range(w->counted, s->x[0]))
             continue;
         ptrset_add(w->passed, s);
-        Counted k = {.at = kcounted_position(s->x[0])};
-        const KExp *more = kcounted_beyond(w->counted, w->b, s->x[0], &k.base);
-        vec_push(w->b->arena, &w->positions, k);
+        const KExp *base, *more = kcounted_beyond(w->counted, w->b, s->x[0], &base);
+        note_places(w, &kcounted_if(w->counted)->body[0], kcounted_position(s->x[0]), base);
         beyond = beyond ? kx_or(w->b->arena, beyond, more) : more;
     }
     return beyond;
@@ -295,7 +290,7 @@ static const KExp *pass_checks(Straight *w, const KBlock *block, const KExp *bey
 
 /* Before the loop: those of its checks that the ends tell of; what is beyond is bad, and its
  * elements are left to the loop as it was. */
-static void look_at_ends(Straight *w)
+static void look_at_ends(const Straight *w)
 {
     KBuild *b = w->b;
     Arena *a = b->arena;
@@ -328,6 +323,7 @@ static void leave(void *env, KBuild *b, KStm *s)
     }
     Straight w = {.b = b, .bad = kb_var(b, "bad", T_BOOL, kx_bool(b->arena, false))};
     w.passed = ptrmap_new(b->arena);
+    w.places = ptrmap_new(b->arena);
     w.counted = kcounted_of(b->arena, k->info, s);
     k->any = true;
     KStm *was = once_more(b, s, false);
