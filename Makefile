@@ -91,7 +91,7 @@ demo:
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@tools/demo.sh
 
-# All suites; those of a group (tests/suites); programs by OpenCL on its CPU, in versions and settings; and what a person runs before a commit.
+# The suites, with LONG=1 all of them; those of a group (tests/suites); programs by OpenCL on its CPU, in versions and settings; and what a person runs before a commit.
 GROUPS := test-compiler test-device test-tools test-packaging test-opencl
 test $(GROUPS) check:
 	@tools/prerequisites.sh $(if $(filter test-opencl,$@),opencl,test)

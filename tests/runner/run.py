@@ -43,7 +43,7 @@ def put_list(tmp, more, programs=()):
 def listed(tmp, more, *names, programs=(), **env):
     """tests/run on a list of suites: exit status, lines."""
     put_list(tmp, more, programs)
-    code, text = run(tmp / "tests/run", "build", *names, cwd=tmp, **{"JOBS": "2", "MINIFUT": "minifut", **env})
+    code, text = run(tmp / "tests/run", "build", *names, cwd=tmp, **{"JOBS": "2", "MINIFUT": "minifut", "LONG": "", **env})
     return code, text.splitlines()
 
 
@@ -64,6 +64,14 @@ def test_list(tmp):
     check(code == 1 and lines == ["tests/suites: there is no suite sanitized, third"], f"names of none: {lines}")
     code, lines = listed(tmp, "compiler t 1 unit: echo '2 passed, 0 failed #'\n", "unit", programs=["a_test", "b_test"])
     check([line.split()[:3] for line in lines[:2]] == [["unit", "a", "2"], ["unit", "b", "2"]], f"programs of unit/: {lines}")
+
+
+def test_long(tmp):
+    """What takes long is left out, unless all is asked for, or it by name."""
+    more = 'tools l 1 long: echo "4 passed, 0 failed"\n'
+    check(listed(tmp, more)[1][-1] == "9 passed, 0 failed, 8 skipped", "without it")
+    check(listed(tmp, more, LONG="1")[1][-1] == "13 passed, 0 failed, 8 skipped", "with it")
+    check(listed(tmp, more, "long")[1][-1] == "4 passed, 0 failed", "by name")
 
 
 def test_failures(tmp):
@@ -153,7 +161,7 @@ def test_suites_without_tools(tmp):
 
 def main():
     with tempfile.TemporaryDirectory() as tmp:
-        for test in (test_list, test_failures, test_opencl, test_ended, test_prerequisites, test_suites_without_tools):
+        for test in (test_list, test_long, test_failures, test_opencl, test_ended, test_prerequisites, test_suites_without_tools):
             test(Path(tmp))
     return summary()
 
