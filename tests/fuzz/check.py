@@ -16,6 +16,8 @@ MODES = ["incremental", "full", "moderate", "outer"]
 NEVER = 1 << 60
 # What clang may make of a kernel, but oclgrind does not know: abs, numbers of 65 bits for closed forms of loops.
 LACKING = "Undefined external function: llvm\\.|Unsupported constant int size"
+# Numbers of 2 bits, which clang makes of x % 4 in loops that become products, have 8 there: what is right without such is right.
+PLAIN = "--build-option=-cl-opt-disable"
 RACES = ["oclgrind", "--data-races"]
 OPENCL = {"MINIFUT_DRIVER": "opencl"}
 # How a program is run: options, environment; natively, by PoCL, with the code of GPUs.
@@ -372,6 +374,9 @@ class Checker:
             said = log.read_text(errors="replace").strip() if log.exists() else ""
             stage = f"run {mode} on {device}"
             f = self.outcome(stage, k, r, how)
+            if f and not said and device != "pocl" and "result" in f.text:
+                again = self.run([*cmd, PLAIN], (self.folder / f"{k}.in").read_text(), 60, env)
+                f = self.outcome(stage, k, again, how)
             if said and not (f and "result" in f.text):
                 f = Finding(stage, f"oclgrind: error: {said[:1500]}", f"{how} < {k}.in")
             if f:
