@@ -46,6 +46,7 @@ typedef struct {
     const KExp *k, *number, *at;
 } RunPoint;
 
+/* Is the loop over a run's points straight code? */
 static bool is_unrolled(const Tile *x)
 {
     return seg_is_short(x->w->r->e->seg.op->body, true);
@@ -82,6 +83,7 @@ void runs_begin(RowTiles *t)
     rows_meet(kg);
 }
 
+/* Opens the loop over the work-item's rows, of those that end in the tile. */
 static const KExp *rows_open(Tile *x)
 {
     KGen *kg = x->kg;
@@ -89,6 +91,7 @@ static const KExp *rows_open(Tile *x)
     return kb_for(kg->kb, "r", lid, x->rows, size);
 }
 
+/* Where such a row ends, counted from the tile's first point: i32. */
 static const KExp *end_of_row(Tile *x, const KExp *r)
 {
     const KExp *next = kg_op(x->kg, OP_ADD, r, kg_i32(x->kg, 1));
