@@ -30,6 +30,10 @@ NAMES = "xyzw"
 SLOW = 2
 
 
+def added(p, q):
+    return tuple(x + y for x, y in zip(p, q))
+
+
 def affine(p, q):
     return p[0] * q[0], q[0] * p[1] + q[1]
 
@@ -40,16 +44,13 @@ def product(p, q):
 
 # Operator: (values, types, its text for a type, neutral values, the same on tuples of NumPy's arrays)
 OPERATORS = {
-    "sum": (1, list(TYPES), "\\a b -> a + b", "0", lambda p, q: (p[0] + q[0],)),
+    "sum": (1, list(TYPES), "\\a b -> a + b", "0", added),
     "max": (1, ["i32", "f32"], "T.max", "T.lowest", lambda p, q: (np.maximum(p[0], q[0]),)),
     "last": (1, ["i8", "i32", "f32", "f64"], "\\a b -> if b == 0 then a else b", "0",
              lambda p, q: (np.where(q[0] == 0, p[0], q[0]),)),
-    "sums2": (2, ["i64", "f32"], "\\(a, b) (c, d) -> (a + c, b + d)", "(0, 0)",
-              lambda p, q: tuple(x + y for x, y in zip(p, q))),
-    "sums3": (3, ["f32"], "\\(a, b, c) (d, e, f) -> (a + d, b + e, c + f)", "(0, 0, 0)",
-              lambda p, q: tuple(x + y for x, y in zip(p, q))),
-    "sums4": (4, ["i16", "f32"], "\\(a, b, c, d) (e, f, g, h) -> (a + e, b + f, c + g, d + h)", "(0, 0, 0, 0)",
-              lambda p, q: tuple(x + y for x, y in zip(p, q))),
+    "sums2": (2, ["i64", "f32"], "\\(a, b) (c, d) -> (a + c, b + d)", "(0, 0)", added),
+    "sums3": (3, ["f32"], "\\(a, b, c) (d, e, f) -> (a + d, b + e, c + f)", "(0, 0, 0)", added),
+    "sums4": (4, ["i16", "f32"], "\\(a, b, c, d) (e, f, g, h) -> (a + e, b + f, c + g, d + h)", "(0, 0, 0, 0)", added),
     "affine": (2, ["i32", "i64"], "\\(a, b) (c, d) -> (a * c, c * b + d)", "(1, 0)", affine),
     "matrix": (4, ["i32", "i64"], "\\(a, b, c, d) (e, f, g, h) -> (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h)",
                "(1, 0, 0, 1)", product)}
@@ -174,17 +175,17 @@ def splits(log, step):
     return [(1 << k, 1 << (log - k)) for k in range(0, log + 1, step)]
 
 
-def speed(a, folder, place):
+def speed(a, place):
     """Microseconds of a call on one element, and bytes a microsecond of a map."""
-    with Server(folder / "plain_f32", turns.device_options(a), a.limit) as server:
+    with Server(a.folder / "plain_f32", turns.device_options(a), a.limit) as server:
         shape = (1 << a.elements // 2, 1 << (a.elements + 1) // 2)
         least, all_of_it = (times(a, server, "maps", place, s) for s in ((1, 1), shape))
     return least, moved("plain_f32", "maps", *shape) / max(all_of_it - least, 1e-3)
 
 
-def measure(a, folder, place, subject, least, rate):
+def measure(a, place, subject, least, rate):
     rows = []
-    with Server(folder / subject, turns.device_options(a), a.limit) as server:
+    with Server(a.folder / subject, turns.device_options(a), a.limit) as server:
         for entry in entries(subject):
             try:
                 for shape in splits(CHECKED, a.step):
@@ -227,10 +228,10 @@ def prepare(a):
 def run(a):
     rows = []
     with tempfile.TemporaryDirectory() as place:
-        least, rate = speed(a, a.folder, Path(place))
+        least, rate = speed(a, Path(place))
         for subject in SUBJECTS:
             if re.search(a.only, subject) and (a.folder / subject).exists():
-                rows += measure(a, a.folder, Path(place), subject, least, rate)
+                rows += measure(a, Path(place), subject, least, rate)
     tell(rows, least, rate)
     if a.json:
         a.json.write_text(json.dumps({"call": least, "rate": rate, "rows": rows}, indent=1))

@@ -197,7 +197,8 @@ static const KExp *straighten_stm(const Straight *w, KStm *s, const KExp *fine)
     } else if (s->kind == KST_IF) {
         if (ptrset_has(w->passed, s))
             return fine;
-        if (w->counted && s == kcounted_if(w->counted) && is_all_counted(w, &s->body[0])) {
+        if (ptrmap_count(w->places) > 0 && s == kcounted_if(w->counted) &&
+            is_all_counted(w, &s->body[0])) {
             kb_if(b, s->x[0]);
             count_on(w, &s->body[0]);
             kb_end(b);
