@@ -181,7 +181,7 @@ class Checker:
         self.asan = os.environ.get("MINIFUT_ASAN")
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path = self.folder / "prog.sf"
-        self.counts = {"versions": 0, "runs": 0, "timeouts": 0, "limits": 0}
+        self.counts = {"versions": 0, "runs": 0, "timeouts": 0, "limits": 0, "optimised": 0}
         self.env = dict(
     os.environ,
     XDG_CACHE_HOME=str(
@@ -377,6 +377,7 @@ class Checker:
             if f and not said and device != "pocl" and "result" in f.text:
                 again = self.run([*cmd, PLAIN], (self.folder / f"{k}.in").read_text(), 60, env)
                 f = self.outcome(stage, k, again, how)
+                self.counts["optimised"] += f is None
             if said and not (f and "result" in f.text):
                 f = Finding(stage, f"oclgrind: error: {said[:1500]}", f"{how} < {k}.in")
             if f:

@@ -192,7 +192,8 @@ def main():
     for k, v in totals.failures.items():
         print(f"{len(v)} x {k[0]}: {k[1:]} (seeds {v[:6]})")
     print(f"{totals.programs} programs, {c.counts['versions']} versions, {c.counts['runs']} runs; {totals.slow} too long for "
-          f"the oracle or not fit, {c.counts['timeouts']} timeouts, {c.counts['limits']} refused; {time.time() - start:.0f} s")
+          f"the oracle or not fit, {c.counts['timeouts']} timeouts, {c.counts['limits']} refused, "
+          f"{c.counts['optimised']} wrong by oclgrind alone, optimised; {time.time() - start:.0f} s")
     checks.ending(totals.programs - failed + more_passed, failed + more_failed)
     sys.exit(failed + more_failed > 0)
 
