@@ -3,7 +3,7 @@
 of 1 to 4 values of 8 to 64 bits, by operators that commute and that do not, each beside the time that its bytes take.
 
 usage: shapes.py prepare [--portable] [--only REGEX] --minifut MINIFUT FOLDER
-       shapes.py run [-d DEVICE] [--only REGEX] [--elements LOG] [--step LOG] [--json FILE] FOLDER
+       shapes.py run [-d DEVICE] [--only REGEX] [--entry REGEX] [--param NAME=VALUE] [--elements LOG] [--step LOG] [--json FILE] FOLDER
 
 `prepare` makes a program for each operator and type (SUBJECTS) and compiles it into FOLDER. `run` takes each of them in shapes of
 2^k x 2^(elements-k), k by steps, and prints how many times as long a call takes as it may: as one of a single element and what the
@@ -185,8 +185,9 @@ def speed(a, place):
 
 def measure(a, place, subject, least, rate):
     rows = []
-    with Server(a.folder / subject, turns.device_options(a), a.limit) as server:
-        for entry in entries(subject):
+    params = [word for setting in a.param for word in ("--param", setting)]
+    with Server(a.folder / subject, turns.device_options(a) + params, a.limit) as server:
+        for entry in filter(re.compile(a.entry).search, entries(subject)):
             try:
                 for shape in splits(CHECKED, a.step):
                     check(server, subject, entry, place, shape)
@@ -252,6 +253,8 @@ def main():
             turns.add_options(c, runs=10, seconds=0.1, least=1)
             c.add_argument("--elements", type=int, default=24)
             c.add_argument("--step", type=int, default=2)
+            c.add_argument("--entry", default="", help="of a program, those that match")
+            c.add_argument("--param", action="append", default=[], help="such as a version that is forced")
             c.add_argument("--json", type=Path)
     a = p.parse_args()
     raise SystemExit(prepare(a) if a.command == "prepare" else run(a))

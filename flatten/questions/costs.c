@@ -581,7 +581,8 @@ static bool only_folds(const Body *b)
 }
 
 /* Are rows of S that b reads columns in memory, of which a group's work-items would read an element
- * each, and none a row? e_flat reduces columns as they lie (segacross.c). */
+ * each, and none a row? e_flat reduces and scans columns as they lie (segacross.c, scanacross.c).
+ */
 static bool reads_columns(Flat *fl, const MapNest *S, const Body *b)
 {
     VarSet *used = varmap_new(fl->cx->perm);
@@ -604,7 +605,8 @@ Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra
     const Exp *e = only_rows(fl, S, b, is_own_row, &bytes);
     if (e)
         return cost_of_rows(e, S, bl);
-    if (only_folds(b) && reads_columns(fl, S, b))
+    e = only_rows(fl, S, b, is_own_column, &bytes);
+    if ((only_folds(b) || (e && exp_is(e, F_SCAN))) && reads_columns(fl, S, b))
         return never_pays(IN_PLACE);
     const Body *in = inside_maps(b);
     if (in != b && sums_in_loop(fl, in))

@@ -134,6 +134,12 @@ void seg_meet(KGen *kg)
     kb_end(kg->kb);
 }
 
+/* From a thread to the d-th one behind it of the same chunk. */
+static const KExp *apart(KGen *kg, const Chunk *n, const KExp *d)
+{
+    return n->apart ? kg_mul(kg, d, n->apart) : d;
+}
+
 /* In step d = 1, 2, 4 .. the threads at multiples of 2d add what thread p + d has. */
 void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
 {
@@ -147,8 +153,8 @@ void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
     const KExp *turn = kg_eq(kg, kx_prim2(a, OP_AND, n->p, low), kg_int(kg, 0));
     const KExp *there = kg_lt(kg, kg_add(kg, n->p, d), n->threads);
     kb_if(b, kg_and(kg, n->active, kg_and(kg, turn, there)));
-    const KExp *beside = n->apart ? kg_mul(kg, d, n->apart) : d;
-    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, ac, kg_add(kg, kg->lid, beside)));
+    const KExp *beside = kg_add(kg, kg->lid, apart(kg, n, d));
+    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, ac, beside));
     accs_put(kg, ac, kg->lid);
     kb_end(b);
     kb_end(b);
@@ -163,7 +169,8 @@ static void scan_step(KGen *kg, const Accs *ac, const Chunk *n, const KExp *d, K
     left.bufs = from;
     right.bufs = to;
     kb_if(kg->kb, kg_and(kg, n->active, kg_le(kg, d, n->p)));
-    accs_apply(kg, ac, accs_load(kg, &left, kg_sub(kg, kg->lid, d)), accs_now(kg, ac));
+    const KExp *beside = kg_sub(kg, kg->lid, apart(kg, n, d));
+    accs_apply(kg, ac, accs_load(kg, &left, beside), accs_now(kg, ac));
     kb_end(kg->kb);
     accs_put(kg, &right, kg->lid);
     meet_local(kg);

@@ -12,53 +12,36 @@
 
 enum {
     TURNS = 4,   /* of the elements that are worth a thread, so that few partial results are left */
-    BESIDE = 64, /* segments of a block, at most, where several threads of each are needed; */
-    ROUND = 8,   /* a multiple of that if there are several blocks */
+    BESIDE = 64, /* segments of a block, at most, where several threads of each are needed */
+    ROUND = 8,   /* ... and a multiple of that if there are several blocks */
     WAITING = 2, /* of the groups that fill the device so many are one, whose loads are on their
                     way: few parts are left */
     STRIP = 256  /* segments of a work-item */
 };
 
-/* Can strips be worked on? */
-static bool has_strips(const Stm *s)
-{
-    const Exp *e = s->exp;
-    return s->pat.n == e->seg.nes.n && seg_is_short(e->seg.body, true) &&
-           seg_is_short(e->seg.op->body, true) && !exp_traps(e);
-}
-
 /* --- Numbers ------------------------------------------------------------------------------- */
 
-/* Host: all segments, those of a block; its threads to a segment; and how blocks are cut, as if
- * they were segments. */
-typedef struct {
-    const KExp *n_segs, *beside, *threads;
-    Segments cut;
-} Blocks;
-
-/* Segments of a block where there are groups: one thread to each suffices if all of them fill the
- * device. */
-static const KExp *beside_in_group(Ctx *cx, const KExp *n_segs, const KExp *fill)
+/* Segments of a block where there are groups, `most` of them unless all segments fill the device:
+ * then one thread to each suffices. */
+static const KExp *beside_in_group(Ctx *cx, const KExp *n_segs, const KExp *fill, int beside)
 {
     const KExp *team = sx_team_size(cx), *round = sx_const(cx, ROUND);
-    const KExp *most = sx_select(cx, sx_op(cx, SX_DIV, n_segs, fill), team, sx_const(cx, BESIDE));
+    const KExp *most = sx_select(cx, sx_op(cx, SX_DIV, n_segs, fill), team, sx_const(cx, beside));
     const KExp *blocks = sx_op(cx, SX_MAX, sx_op(cx, SX_CEILDIV, n_segs, most), sx_const(cx, 1));
     const KExp *even = sx_op(cx, SX_CEILDIV, sx_op(cx, SX_CEILDIV, n_segs, blocks), round);
     return sx_op(cx, SX_MIN, team, sx_op(cx, SX_MIN, n_segs, sx_mul(cx, even, round)));
 }
 
-static Blocks blocks_of(PlanBuild *pb, const Stm *s)
+Blocks blocks_of(PlanBuild *pb, const Nest *nest, int most, int strip, int turns)
 {
     Ctx *cx = pb->cx;
-    const Nest *nest = &s->exp->seg.nest;
     const KExp *one = sx_const(cx, 1), *team = sx_team_size(cx);
     const KExp *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS),
                                sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team));
     Blocks bl = {.n_segs = nest_size(cx, nest, 0, nest->n - 1)};
-    const KExp *in_group =
-        beside_in_group(cx, bl.n_segs, sx_op(cx, SX_MAX, sx_mul(cx, teams, team), one));
-    const KExp *alone = sx_const(cx, has_strips(s) ? STRIP : 1);
-    const KExp *beside = sx_select(cx, sx_sub(cx, team, one), in_group, alone);
+    const KExp *fill = sx_op(cx, SX_MAX, sx_mul(cx, teams, team), one);
+    const KExp *in_group = beside_in_group(cx, bl.n_segs, fill, most);
+    const KExp *beside = sx_select(cx, sx_sub(cx, team, one), in_group, sx_const(cx, strip));
     bl.beside = pb_let(pb, "beside", sx_op(cx, SX_MAX, beside, one));
     bl.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, sx_op(cx, SX_DIV, team, bl.beside), one));
     bl.cut = (Segments){.n_segs = sx_op(cx, SX_CEILDIV, bl.n_segs, bl.beside),
@@ -68,10 +51,39 @@ static Blocks blocks_of(PlanBuild *pb, const Stm *s)
         sx_op(cx, SX_DIV, teams, sx_select(cx, sx_sub(cx, team, one), sx_const(cx, WAITING), one));
     const KExp *each = sx_op(cx, SX_DIV, workers, sx_op(cx, SX_MAX, bl.cut.n_segs, one));
     const KExp *worth =
-        sx_mul(cx, bl.threads, sx_mul(cx, sx_size(cx, SIZE_ITEM_ELEMS), sx_const(cx, TURNS)));
+        sx_mul(cx, bl.threads, sx_mul(cx, sx_size(cx, SIZE_ITEM_ELEMS), sx_const(cx, turns)));
     segments_cut(pb, &bl.cut, sx_mul(cx, each, bl.cut.n_segs),
                  sx_op(cx, SX_CEILDIV, bl.cut.width, worth));
     return bl;
+}
+
+/* Which of its segments the thread has, of the chunk at hand. */
+static void locate(KGen *kg, const Blocks *bl, Chunk *n, const KExp *block)
+{
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    const KExp *teams = kg_id(kg, KID_TEAMS), *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    n->beg = kb_let(b, "beg", kg_min(kg, kg_mul(kg, n->c, n->chunk), n->width));
+    n->len = kb_let(b, "len", kg_min(kg, n->chunk, kg_sub(kg, n->width, n->beg)));
+    n->apart = kg_host(kg, bl->beside);
+    n->threads = kx_select(a, teams, kg_host(kg, bl->threads), one);
+    n->p = kb_let(b, "p", kx_select(a, teams, kg_quot(kg, kg->lid, n->apart), zero));
+    const KExp *mine = kx_select(a, teams, kg_sub(kg, kg->lid, kg_mul(kg, n->p, n->apart)), zero);
+    n->seg = kb_let(b, "seg", kg_add(kg, kg_mul(kg, block, n->apart), mine));
+    const KExp *there = kg_lt(kg, n->seg, kg_host(kg, bl->n_segs));
+    n->active =
+        kb_let(b, "there", kg_and(kg, n->active, kg_and(kg, kg_lt(kg, n->p, n->threads), there)));
+}
+
+Chunk blocks_open(KGen *kg, const Blocks *bl, Chunk *unit, const KExp **block)
+{
+    *unit = segments_open(kg, &bl->cut);
+    unit->c = kb_let(kg->kb, "c", kg_split(kg, unit->unit, kg_host(kg, bl->cut.n_segs), block));
+    *block = kb_let(kg->kb, "block", *block);
+    unit->whole = true;
+    Chunk n = *unit;
+    locate(kg, bl, &n, *block);
+    return n;
 }
 
 /* --- A block ------------------------------------------------------------------------------- */
@@ -127,6 +139,14 @@ static void reduce_block(const Across *t)
 }
 
 /* --- A strip ------------------------------------------------------------------------------- */
+
+/* Can strips be worked on? */
+static bool has_strips(const Stm *s)
+{
+    const Exp *e = s->exp;
+    return s->pat.n == e->seg.nes.n && seg_is_short(e->seg.body, true) &&
+           seg_is_short(e->seg.op->body, true) && !exp_traps(e);
+}
 
 static const KExp *strip_count(const Across *t)
 {
@@ -228,29 +248,10 @@ static void meet_others(Across *t, const Chunk *unit, const KExp *block)
     arrive(&t->arrive, first, block, unit->chunks, combine, t);
 }
 
-/* Which of its segments the thread has, of the chunk at hand. */
-static void locate(const Across *t, Chunk *n, const KExp *block)
-{
-    KGen *kg = t->kg;
-    KBuild *b = kg->kb;
-    Arena *a = kg->cx->perm;
-    const KExp *teams = kg_id(kg, KID_TEAMS), *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
-    n->beg = kb_let(b, "beg", kg_min(kg, kg_mul(kg, n->c, n->chunk), n->width));
-    n->len = kb_let(b, "len", kg_min(kg, n->chunk, kg_sub(kg, n->width, n->beg)));
-    n->apart = kg_host(kg, t->bl->beside);
-    n->threads = kx_select(a, teams, kg_host(kg, t->bl->threads), one);
-    n->p = kb_let(b, "p", kx_select(a, teams, kg_quot(kg, kg->lid, n->apart), zero));
-    const KExp *mine = kx_select(a, teams, kg_sub(kg, kg->lid, kg_mul(kg, n->p, n->apart)), zero);
-    n->seg = kb_let(b, "seg", kg_add(kg, kg_mul(kg, block, n->apart), mine));
-    const KExp *there = kg_lt(kg, n->seg, kg_host(kg, t->bl->n_segs));
-    n->active =
-        kb_let(b, "there", kg_and(kg, n->active, kg_and(kg, kg_lt(kg, n->p, n->threads), there)));
-}
-
 void segred_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
-    Blocks bl = blocks_of(pb, s);
+    Blocks bl = blocks_of(pb, &e->seg.nest, BESIDE, has_strips(s) ? STRIP : 1, TURNS);
     const KExp *zero = sx_const(pb->cx, 0), *one = sx_const(pb->cx, 1), *chunks = bl.cut.chunks;
     const KExp *parts =
         sx_select(pb->cx, sx_sub(pb->cx, chunks, one), sx_mul(pb->cx, bl.n_segs, chunks), zero);
@@ -262,13 +263,9 @@ void segred_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     accs_local(kg, &t.ac, false);
     t.arrive = arrive_open(kg, &mems, t.ac.n, t.ac.types);
     t.several = kg_lt(kg, kg_int(kg, 1), kg_host(kg, chunks));
-    Chunk unit = segments_open(kg, &bl.cut);
+    Chunk unit;
     const KExp *block;
-    unit.c = kb_let(b, "c", kg_split(kg, unit.unit, kg_host(kg, bl.cut.n_segs), &block));
-    block = kb_let(b, "block", block);
-    unit.whole = true;
-    t.n = unit;
-    locate(&t, &t.n, block);
+    t.n = blocks_open(kg, &bl, &unit, &block);
     accs_declare(kg, &t.ac, &e->seg.nes);
     kg_if_teams(kg);
     reduce_block(&t);

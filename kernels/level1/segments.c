@@ -254,13 +254,14 @@ static const KExp *stage_count(Ctx *cx, const KExp *group_size, int each)
 
 const KExp *seg_tile_fits(Ctx *cx, const Exp *e, int each)
 {
-    enum { BUFFERS = 3, ROUND = 16 }; /* of an accumulator; bytes to which each is rounded up */
+    enum { ROUND = 16 };                     /* bytes to which a buffer is rounded up */
+    int bufs = e->kind == E_SEGSCAN ? 2 : 1; /* accs_local */
     const KExp *group_size = sx_size(cx, SIZE_GROUP_SIZE);
-    const KExp *bytes = sx_const(cx, (int64_t)BUFFERS * ROUND * e->seg.nes.n);
+    const KExp *bytes = sx_const(cx, (int64_t)(bufs + 1) * ROUND * e->seg.nes.n);
     for (int j = 0; j < e->seg.nes.n; j++) {
         int size = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
-        const KExp *bufs = sx_mul(cx, group_size, sx_const(cx, 2));
-        const KExp *count = sx_add(cx, bufs, stage_count(cx, group_size, each));
+        const KExp *own = sx_mul(cx, group_size, sx_const(cx, bufs));
+        const KExp *count = sx_add(cx, own, stage_count(cx, group_size, each));
         bytes = sx_add(cx, bytes, sx_mul(cx, count, sx_const(cx, size)));
     }
     return sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), bytes);

@@ -217,9 +217,32 @@ int seg_dealt_each(const Exp *e);
 void seg_accumulate_dealt(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, KBuf **stage,
                           int each);
 
+/* --- Segments that lie beside each other in memory (segacross.c) --- */
+
+/* Host: all segments; those of a block; its threads to a segment; and how blocks are cut, as if
+ * they were segments, each of whose chunks is a group's. */
+typedef struct {
+    const KExp *n_segs, *beside, *threads;
+    Segments cut;
+} Blocks;
+/* Blocks of `most` segments, of `strip` where work-items work for themselves; a thread has so many
+ * `turns` of the elements that are worth one, if there are as many. */
+Blocks blocks_of(PlanBuild *pb, const Nest *nest, int most, int strip, int turns);
+/* Opens the loop over a group's chunks of blocks: `unit`, number c of block `block`; returns what
+ * the thread has of it, a share of its segment's part. */
+Chunk blocks_open(KGen *kg, const Blocks *bl, Chunk *unit, const KExp **block);
+
+/* Scans the sums of the chunks of each segment, which lie one behind the other, in place
+ * (segscan.c). */
+Stage scan_partials(PlanBuild *pb, const Exp *e, const Segments *sg, Mem *const *parts);
+/* Elements of code that may come out otherwise in another kernel, and must not: they are made
+ * twice, and counted. */
+void want_same_elements(Plan *plan, const Exp *e);
+
 /* The construct, with operators on scalars, by chunks of its segments. */
 KernelMaker segred_chunks;    /* segred.c */
-KernelMaker segred_across;    /* segacross.c: segments that lie beside each other in memory */
+KernelMaker segred_across;    /* segacross.c */
+KernelMaker segscan_across;   /* scanacross.c */
 KernelMaker segscan_chunks;   /* segscan.c */
 KernelMaker segscan_launches; /* the same, never in one launch */
 

@@ -461,8 +461,7 @@ static Stage scan_tiled(PlanBuild *pb, const Stm *s, const Segments *sg, const A
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
-/* Scans the partial results of each segment, in place. */
-static Stage scan_partials(PlanBuild *pb, const Exp *e, const Segments *sg, Mem *const *parts)
+Stage scan_partials(PlanBuild *pb, const Exp *e, const Segments *sg, Mem *const *parts)
 {
     KGen *kg = kg_new(pb, "segscan_partials", e);
     Accs ac = accs_new(kg, e);
@@ -542,8 +541,8 @@ static void inexact_in_body(void *env, Body *b)
     }
 }
 
-/* Where sums are exact, what is counted in one kernel must be what is counted in the other. */
-static void want_same_elements(Plan *plan, const Exp *e)
+/* Where sums are exact, that is. */
+void want_same_elements(Plan *plan, const Exp *e)
 {
     bool exact = false;
     for (int j = 0; j < e->seg.nes.n; j++)
