@@ -313,7 +313,8 @@ static Atoms flat_results(Flat *fl, const MapNest *S, const MapNest *S1, const S
     Flat inner = *fl;
     inner.path = versions_path(fl, vs);
     inner.depth++;
-    inner.ragged |= p->ragged || p->mixed || p->varying;
+    if (p->ragged || p->mixed || p->varying)
+        go_ragged(&inner, S1);
     if (p->shared)
         return bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, rename_body(fl->cx, b), s->exp->loc),
                           out);
@@ -332,6 +333,8 @@ static void log_pruned(Flat *fl, const MapNest *S1, const Exp *e, const MapPlan 
  * part, or in branches, e_top's alone: a work-group shares what does not vary. */
 static bool sees_rows(Flat *fl, const MapNest *S1, const Body *b, const MapPlan *p)
 {
+    if (S1->dims.at[0].row)
+        return false;
     if (p->ragged)
         return p->top || p->middle;
     return (p->mixed || p->varying) && p->top && extent_is_known(fl, S1, b);
@@ -411,6 +414,15 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     if (p.top && !p.flat)
         return rule_g2(fl, S, &S1, b, s, p.no_middle, out);
     return rule_g3(fl, S, &S1, b, s, &p, out);
+}
+
+Atoms map_points(Flat *fl, const MapNest *S, const MapNest *P, const Stm *s, Bld *out)
+{
+    const Body *b = s->exp->soac.fn->body;
+    MapPlan p = plan_points(fl, S, P, s->exp, b);
+    if (p.top && !p.flat)
+        return rule_g2(fl, S, P, b, s, p.no_middle, out);
+    return rule_g3(fl, S, P, b, s, &p, out);
 }
 
 Atoms flatten_stm(Flat *fl, const MapNest *S, const Stm *s, Bld *out)

@@ -88,21 +88,46 @@ static bool takes_ragged(const Flat *fl)
     return fl->level == 1 && (fl->mode == FLATTEN_INCREMENTAL || fl->mode == FLATTEN_FULL);
 }
 
+/* Did a guard see the rows of S1 already, or are these points? */
+static bool is_weighed(const Flat *fl, const MapNest *S1)
+{
+    return S1->dims.at[0].row || S1->dims.n <= fl->weighed;
+}
+
+void go_ragged(Flat *fl, const MapNest *S1)
+{
+    fl->ragged = true;
+    fl->weighed = S1->dims.n;
+}
+
 void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
                  MapPlan *p)
 {
     if ((e->attrs & ATTR_SEQUENTIAL_INNER) || !takes_ragged(fl) || !body_is_ragged(fl, S1, b))
         return;
-    if (fl->ragged) {
-        *p = (MapPlan){.flat = true, .ragged = true};
-        p->no_top = p->no_middle = fl->mode == FLATTEN_FULL ? "mode without versions" : NULL;
-    } else if (extent_is_plain(fl, S1, b) && versions_allowed(fl, S)) {
-        bool inner = e->attrs & ATTR_ONLY_INNER;
+    bool inner = e->attrs & ATTR_ONLY_INNER;
+    if (!is_weighed(fl, S1) && extent_is_plain(fl, S1, b) && versions_allowed(fl, S)) {
         p->flat = p->ragged = true;
         p->top = !inner && !(e->attrs & ATTR_NO_OUTER);
         p->no_top = inner ? "attribute only_inner" : "attribute no_outer";
-        p->middle = !inner && is_shareable(fl, S1, e, b, group_body_par(fl, b), p);
+        p->middle = !inner && !fl->ragged && is_shareable(fl, S1, e, b, group_body_par(fl, b), p);
+    } else if (fl->ragged) {
+        *p = (MapPlan){.flat = true, .ragged = true};
+        p->no_top = p->no_middle = fl->mode == FLATTEN_FULL ? "mode without versions" : NULL;
     }
+}
+
+MapPlan plan_points(Flat *fl, const MapNest *S, const MapNest *P, const Exp *e, const Body *b)
+{
+    int64_t inner = worthwhile_par(fl, P, b);
+    MapPlan p = plan_map(fl, S, e, inner, b);
+    if (body_is_ragged(fl, P, b))
+        p = (MapPlan){.flat = true, .ragged = true};
+    else
+        plan_varying(fl, S, P, e, b, &p);
+    p.middle = false;
+    p.no_middle = "points of ragged nests are work-items'";
+    return p;
 }
 
 void plan_varying(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,

@@ -468,6 +468,21 @@ static Atoms distinct(Flat *fl, const Atoms *ws)
     return r;
 }
 
+/* Do the lengths, which `code` computes, vary with S, but not with its innermost dimension? */
+static bool same_for_neighbours(Flat *fl, const MapNest *S, const Lengths *l, const Stms *code)
+{
+    const MapDim *inner = &vec_last(&S->dims);
+    VarSet *need = needs_of(fl, l);
+    for (int i = 0; i < code->n; i++)
+        free_in_stm(need, &code->at[i]);
+    bool varies = S->dims.n == 1 || varset_has(need, inner->idx);
+    for (int k = 0; k < inner->xs.n; k++)
+        varies |= varset_has(need, inner->xs.at[k]);
+    for (int i = 0; i < inner->pre.n; i++)
+        varies |= binds_any(&inner->pre.at[i], need);
+    return !varies;
+}
+
 Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out)
 {
     Ctx *cx = fl->cx;
@@ -480,6 +495,7 @@ Extent extent_of(Flat *fl, MapNest *S, const Body *b, Body **rest, Bld *out)
     Lengths l = lengths_of(fl, S, b);
     Atoms ws = distinct(fl, &l.widths);
     bl.stms = code_of_lengths(fl, b, &l, rest);
+    x.together = same_for_neighbours(fl, S, &l, &bl.stms);
     Atom sum = sum_of_lengths(fl, &l, loc, &bl);
     Seg sg = {
         .kind = E_SEGRED, .S = &H, .stms = bl.stms, .comm = true, .inspects = true, .loc = loc};
@@ -590,7 +606,7 @@ void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out)
     log_rule(fl, "G10", S, e, "a ragged dimension: all points, balanced");
     Atoms res;
     if (map)
-        res = rule_g6(&inner, &P, fn->body, NULL, out);
+        res = map_points(&inner, S, &P, s, out);
     else
         res = bind_fresh(fl, &P, &s->pat, reduce_construct(fl, &P, fn->body, e), out);
     know_results(fl, S, s, &res, &r, out);

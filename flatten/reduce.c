@@ -223,7 +223,8 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     Flat inner = *fl;
     inner.path = versions_path(fl, &vs);
     inner.depth++;
-    inner.ragged |= p.ragged || p.varying;
+    if (p.ragged || p.varying)
+        go_ragged(&inner, &S1);
     if (!p.top)
         return name_results(fl, S, s, split_results(&inner, S, s, fn, out), out);
     Bld bl = bld_new(fl->cx);

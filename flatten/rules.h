@@ -76,7 +76,8 @@ typedef struct {
     VarSet *fresh;       /* arrays made by the pass that nothing else shares memory with */
     Derivations *log;
     int depth;   /* of the derivation */
-    bool ragged; /* what varies in width becomes parallel, too */
+    bool ragged; /* what varies in width becomes parallel, too, */
+    int weighed; /* ... which was weighed for a nest of so many dimensions */
 } Flat;
 
 static inline bool is_host(const MapNest *S)
@@ -228,9 +229,11 @@ typedef struct {
     bool balanced; /* `version` is less where one element takes as long as many others */
 } Par;
 
-/* What there is of SOACs whose width varies: rows, points of all, of the one with most. */
+/* What there is of SOACs whose width varies: rows, points of all, of the one with most. together:
+ * the rows of neighbours are as long as each other, and mostly read beside each other. */
 typedef struct {
     Atom rows, points, longest;
+    bool together;
 } Extent;
 
 typedef struct {
@@ -282,6 +285,11 @@ void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, co
 /* A map whose body has SOACs of widths that vary with it. */
 void plan_ragged(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
                  MapPlan *p);
+/* fl goes on inside of S1 with what varies, which a guard has weighed. */
+void go_ragged(Flat *fl, const MapNest *S1);
+/* Of a map whose own width varies under S, over its points P; b is regular but for that, or goes on
+ * under them. */
+MapPlan plan_points(Flat *fl, const MapNest *S, const MapNest *P, const Exp *e, const Body *b);
 /* A map whose body has such SOACs beside regular parallelism, which decides about versions: the
  * scans of filters, and what reads these. */
 void plan_mixed(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, MapPlan *p);
@@ -366,6 +374,8 @@ Body *intra_body(Flat *fl, const MapNest *S, const Body *b, const char **why);
 Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out);
 /* S |- s for a statement with exploitable parallelism. */
 Atoms flatten_stm(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* S |- s for a map whose width varies under S, over its points P: arrays of all of them. */
+Atoms map_points(Flat *fl, const MapNest *S, const MapNest *P, const Stm *s, Bld *out);
 /* The map that gives all of b's results, if the rest of b is repeatable code before it: nearly a
  * perfect nest. NULL if there is none. */
 const Stm *inner_map(const Flat *fl, const Body *b);

@@ -34,6 +34,7 @@ typedef struct {
     VarMap *kinds; /* scalars bound in the construct -> IxKind + 1 (as a pointer) */
     Accesses found;
     int depth; /* indices of the nests around, level 0 included */
+    bool rows; /* the nest's points have rows: neighbours mostly the same */
 } Scan;
 
 /* --- Indices ------------------------------------------------------------------------- */
@@ -191,6 +192,9 @@ static void scan_index(Scan *sc, const Stm *s)
     const Exp *e = s->exp;
     Part w = view_of(sc, e->index.arr), r = w;
     const Var *v = s->pat.at[0];
+    IxKind most = IX_SAME;
+    for (int k = 0; k < e->index.at.n; k++)
+        most = max_kind(most, kind_of(sc, e->index.at.at[k].start));
     if (w.root) {
         r.n_free = 0;
         for (int k = 0; k < e->index.at.n; k++) {
@@ -210,7 +214,8 @@ static void scan_index(Scan *sc, const Stm *s)
         return;
     }
     access_view(sc, r);
-    set_kind(sc, v, IX_MIXED);
+    /* What is read of a row, such as where it begins, is known to all of its points. */
+    set_kind(sc, v, sc->rows && most <= IX_OUTER ? IX_OUTER : IX_MIXED);
 }
 
 /* Parameter p takes the elements of arr, one after the other. */
@@ -291,8 +296,10 @@ static void scan_nest(Scan *sc, const Nest *nest, int fast)
         const NestDim *nd = &nest->at[d];
         IxKind k = d < fast ? IX_OUTER : d == fast ? IX_FAST : IX_SEQ;
         set_kind(sc, nd->idx, k);
-        if (nd->row)
-            set_kind(sc, nd->row, IX_MIXED);
+        if (nd->row) {
+            set_kind(sc, nd->row, IX_OUTER);
+            sc->rows = true;
+        }
         for (int j = 0; j < nd->xs.n; j++) {
             const Var *x = nd->xs.at[j];
             Part row = view_row(view_of(sc, nd->arrs.at[j]), k);
@@ -388,7 +395,7 @@ static void scan_body(Scan *sc, const Body *b)
 /* ... if neighbours differ in dimension `fast` of the construct. */
 static Accesses access_of(Ctx *cx, const Exp *e, int fast)
 {
-    Scan sc = {cx, varmap_new(cx->scratch), varmap_new(cx->scratch), {0}, 0};
+    Scan sc = {.cx = cx, .views = varmap_new(cx->scratch), .kinds = varmap_new(cx->scratch)};
     scan_nest(&sc, &e->seg.nest, fast);
     scan_body(&sc, e->seg.body);
     return sc.found;

@@ -291,6 +291,8 @@ static const Exp *bound_in_pre(const MapDim *nd, const Var *v)
 static bool is_row_of_part(const Flat *fl, const MapNest *S, Atom a)
 {
     int d, k, last = S->dims.n - 1;
+    if (S->dims.at[0].row) /* points of many rows read the same of them */
+        return false;
     while (a.var && nest_find(S, a.var, &d, &k) && d == last && d > 0) {
         a = S->dims.at[d].arrs.at[k];
         last--;
@@ -640,11 +642,13 @@ Par par_of_rows(const Extent *x, Bld *bl)
     enum {
         LAUNCHES = 6, /* of the ragged form: assertions, widths, offsets, what rows give */
         APART = 8,    /* threads read apart from each other: a step is as long as so many, */
-        WAVES = 2     /* ... and of all points together as so many */
+        WAVES = 2     /* ... and of all points together as so many; in step, of half as many, for
+                         which nobody asks whose they are */
     };
     Par p = {.version = rows_in_effect(x, bl), .all = x->points, .balanced = true};
-    Atom steps = times(bl, (Loc){0}, x->longest, atom_i64(APART));
-    Atom all = quotient(bl, x->points, atom_i64(RT_FULL_DEVICE / WAVES));
+    Atom steps = x->together ? x->longest : times(bl, (Loc){0}, x->longest, atom_i64(APART));
+    int64_t wave = x->together ? RT_FULL_DEVICE * WAVES : RT_FULL_DEVICE / WAVES;
+    Atom all = quotient(bl, x->points, atom_i64(wave));
     p.cost = (Cost){.spared = atom_i64(LAUNCHES - 1),
                     .steps = bld_binop(bl, (Loc){0}, OP_ADD, steps, all),
                     .elems = x->points};
