@@ -42,14 +42,14 @@ static void reduce_chunk(KGen *kg, const Exp *e, const Accs *ac, Chunk *n, const
 /* acc := the chunks' elements, reduced chunk by chunk; outs: of the mapped-out results, NULL: they
  * are not written. */
 static Chunk red_chunks(KGen *kg, const Stm *s, const Exp *e, Accs *ac, const Segments *sg,
-                        const ArrLoc *outs)
+                        const ArrLoc *outs, int dealt)
 {
     *ac = accs_new(kg, e);
     accs_local(kg, ac, false);
     Chunk n = segments_open(kg, sg);
     n.whole = kx_is_int(sg->chunks, 1);
     accs_declare(kg, ac, &e->seg.nes);
-    reduce_chunk(kg, e, ac, &n, outs, s, 0);
+    reduce_chunk(kg, e, ac, &n, outs, s, dealt);
     return n;
 }
 
@@ -57,7 +57,7 @@ Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg)
 {
     KGen *kg = kg_new(pb, "segred", e);
     Accs ac;
-    Chunk n = red_chunks(kg, NULL, e, &ac, sg, NULL);
+    Chunk n = red_chunks(kg, NULL, e, &ac, sg, NULL, 0);
     KBuf **to = NEWN(pb->cx->perm, KBuf *, ac.n);
     for (int j = 0; j < ac.n; j++)
         to[j] = kg_param_out(kg, "out", ac.types[j]);
@@ -69,11 +69,12 @@ Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg)
 }
 
 /* Whole segments. */
-static Stage red_segments(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
+static Stage red_segments(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
+                          int dealt)
 {
-    KGen *kg = kg_new(pb, "segred", s->exp);
+    KGen *kg = kg_new(pb, dealt ? "segred_dealt" : "segred", s->exp);
     Accs ac;
-    Chunk n = red_chunks(kg, s, s->exp, &ac, sg, outs);
+    Chunk n = red_chunks(kg, s, s->exp, &ac, sg, outs, dealt);
     open_found(kg, &n);
     seg_store_reduced(kg, s, outs, n.unit, accs_now(kg, &ac));
     kb_end(kg->kb);
@@ -188,24 +189,63 @@ static int most_elems(PlanBuild *pb, const Exp *e)
     return reads && op_is_comm(e) && seg_is_brief(e) ? MOST_ELEMS : LEAST_ELEMS;
 }
 
-/* Launches it with elements dealt out, and opens the branch for where that cannot be; false, with
- * nothing done: it never is. Chunks begin where the memory reads neighbours at once. */
-static bool dealt_begin(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
-                        const ArriveMems *mems)
+/* Opens the branch where elements can be dealt out, so many a thread at a time, in chunks of `len`:
+ * of a tile at least. */
+static void choose_dealt(PlanBuild *pb, const Exp *e, const KExp *len, int each)
+{
+    Ctx *cx = pb->cx;
+    const KExp *team = sx_team_size(cx), *one = sx_const(cx, 1);
+    const KExp *tiles = sx_op(cx, SX_DIV, len, sx_mul(cx, team, sx_const(cx, each)));
+    const KExp *can = sx_op(cx, SX_MIN, sx_sub(cx, team, one), seg_tile_fits(cx, e, each));
+    pb_choose(pb, "segred_dealt", sx_op(cx, SX_MIN, can, tiles), cost_always(cx),
+              "always: neighbours in memory are read together");
+}
+
+/* Chunks of segments, the last of which combines them. Dealt out chunks begin where the memory
+ * reads neighbours at once. */
+static void launch_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
     int each = seg_dealt_each(s->exp);
-    if (!each)
-        return false;
-    const KExp *several = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1)), *n = sx_const(cx, each);
-    pb_choose(pb, "segred_dealt", sx_op(cx, SX_MIN, several, seg_tile_fits(cx, s->exp, each)),
-              cost_always(cx), "always: neighbours in memory are read together");
-    Segments even = *sg;
-    even.chunk = pb_let(pb, "chunk", sx_mul(cx, sx_op(cx, SX_CEILDIV, sg->chunk, n), n));
-    Stage st = red_arriving(pb, s, &even, outs, mems, each);
-    stage_launch(&st, &even, NULL);
-    pb_else(pb);
-    return true;
+    ArriveMems mems = arrive_mems(pb, s->exp->seg.op, s->exp->seg.nes.n, sg->n_segs,
+                                  sx_mul(cx, sg->n_segs, sg->chunks));
+    if (each) {
+        const KExp *n = sx_const(cx, each);
+        choose_dealt(pb, s->exp, sg->chunk, each);
+        Segments even = *sg;
+        even.chunk = pb_let(pb, "chunk", sx_mul(cx, sx_op(cx, SX_CEILDIV, sg->chunk, n), n));
+        Stage st = red_arriving(pb, s, &even, outs, &mems, each);
+        stage_launch(&st, &even, NULL);
+        pb_else(pb);
+    }
+    Stage st = red_arriving(pb, s, sg, outs, &mems, 0);
+    stage_launch(&st, sg, NULL);
+    if (each)
+        pb_end(pb);
+}
+
+static void launch_rows(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
+                        int dealt)
+{
+    Stage rows = red_segments(pb, s, sg, outs, dealt);
+    const KExp *per_group = sx_op(pb->cx, SX_DIV, rows.kg->group_size, sg->threads);
+    kg_launch(rows.kg, rows.k, nest_groups_turning(rows.kg, sg->n_segs, per_group));
+}
+
+/* Whole segments; those dealt out are a group's each. */
+static void launch_segments(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
+{
+    int each = seg_dealt_each(s->exp);
+    if (each) {
+        Segments by_group = *sg;
+        by_group.threads = sx_team_size(pb->cx);
+        choose_dealt(pb, s->exp, sg->width, each);
+        launch_rows(pb, s, &by_group, outs, each);
+        pb_else(pb);
+    }
+    launch_rows(pb, s, sg, outs, 0);
+    if (each)
+        pb_end(pb);
 }
 
 void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
@@ -215,18 +255,10 @@ void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e)), each = sg;
     pb_if_more(pb, sg.chunks, 1);
     sg.threads = sx_team_size(cx);
-    ArriveMems mems =
-        arrive_mems(pb, e->seg.op, e->seg.nes.n, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks));
-    bool dealt = dealt_begin(pb, s, &sg, outs, &mems);
-    Stage arriving = red_arriving(pb, s, &sg, outs, &mems, 0);
-    stage_launch(&arriving, &sg, NULL);
-    if (dealt)
-        pb_end(pb);
+    launch_arriving(pb, s, &sg, outs);
     pb_else(pb);
     each.chunks = sx_const(cx, 1);
     each.chunk = each.width;
-    Stage rows = red_segments(pb, s, &each, outs);
-    const KExp *per_group = sx_op(cx, SX_DIV, rows.kg->group_size, each.threads);
-    kg_launch(rows.kg, rows.k, nest_groups_turning(rows.kg, each.n_segs, per_group));
+    launch_segments(pb, s, &each, outs);
     pb_end(pb);
 }
