@@ -521,12 +521,41 @@ Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
                   .elems = times(bl, loc, par_of_nest(fl, S, bl), width)};
 }
 
+/* Are rows of S that b reads columns in memory, of which a group's work-items would read an element
+ * each, and none a row? e_flat reduces and scans columns as they lie (segacross.c, scanacross.c).
+ */
+static bool reads_columns(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *used = varmap_new(fl->cx->perm);
+    free_in_body(used, b);
+    const Vars *xs = &vec_last(&S->dims).xs;
+    bool columns = false;
+    for (int k = 0; k < xs->n; k++) {
+        if (xs->at[k]->type.rank != 1 || !varset_has(used, xs->at[k]))
+            continue;
+        if (!is_own_column(fl, S, atom_var(xs->at[k])))
+            return false;
+        columns = true;
+    }
+    return columns;
+}
+
+/* Threads that fill a device read columns beside each other, as e_flat does. Who works alone goes
+ * down a column, each of whose elements is far from the next, where e_flat goes along strips of
+ * them: there this never pays, as it spares nothing (rt_suff_or_pays). */
+static Cost cost_of_columns(Flat *fl, const MapNest *S, Bld *bl)
+{
+    return (Cost){.spared = atom_i64(0), .steps = atom_i64(1), .elems = par_of_nest(fl, S, bl)};
+}
+
 Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     int bytes;
     const Exp *e = only_rows(fl, S, b, is_own_row, &bytes);
     if (e)
         return cost_of_threads(e, bytes);
+    if (only_rows(fl, S, b, is_own_column, &bytes) && reads_columns(fl, S, b))
+        return cost_of_columns(fl, S, bl);
     const Atom *width = chain_width(fl, S, b);
     width = width ? width : carried_width(fl, S, b);
     width = width ? width : passes_width(fl, S, b);
@@ -580,25 +609,6 @@ static bool only_folds(const Body *b)
         folds |= fold;
     }
     return folds;
-}
-
-/* Are rows of S that b reads columns in memory, of which a group's work-items would read an element
- * each, and none a row? e_flat reduces and scans columns as they lie (segacross.c, scanacross.c).
- */
-static bool reads_columns(Flat *fl, const MapNest *S, const Body *b)
-{
-    VarSet *used = varmap_new(fl->cx->perm);
-    free_in_body(used, b);
-    const Vars *xs = &vec_last(&S->dims).xs;
-    bool columns = false;
-    for (int k = 0; k < xs->n; k++) {
-        if (xs->at[k]->type.rank != 1 || !varset_has(used, xs->at[k]))
-            continue;
-        if (!is_own_column(fl, S, atom_var(xs->at[k])))
-            return false;
-        columns = true;
-    }
-    return columns;
 }
 
 Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl)

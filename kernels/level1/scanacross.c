@@ -8,6 +8,8 @@
  * follow each other, in registers; neighbours have those of neighbouring segments, so that what a
  * warp reads and writes is in one piece. The threads of a segment meet in local memory.
  *
+ * Where work-items work for themselves each has a strip (segacross.c).
+ *
  * Elements are made twice: this is for short code. */
 #include "kernels/level1/segments.h"
 
@@ -24,6 +26,7 @@ typedef struct {
     KGen *kg;
     const Stm *s;
     const Exp *e;
+    const Blocks *bl;
     const KLoc *outs;
     Accs ac, carry; /* carry: the sum of what lies before the tile */
     Chunk n;
@@ -189,7 +192,7 @@ static Columns columns_open(PlanBuild *pb, const char *name, const Stm *s, const
     const Exp *e = s->exp;
     KGen *kg = kg_new(pb, name, e);
     kg->group_size = sx_team_size(pb->cx);
-    Columns t = {.kg = kg, .s = s, .e = e, .ac = accs_new(kg, e), .each = own_elems(e)};
+    Columns t = {.kg = kg, .s = s, .e = e, .bl = bl, .ac = accs_new(kg, e), .each = own_elems(e)};
     accs_local(kg, &t.ac, scan);
     Chunk unit;
     const KExp *block;
@@ -198,50 +201,118 @@ static Columns columns_open(PlanBuild *pb, const char *name, const Stm *s, const
     return t;
 }
 
-/* Where the sum of chunk c of the thread's segment is. */
-static const KExp *sum_at(const Columns *t, const KExp *c)
+/* The place of the sum of chunk c of segment `seg`. */
+static const KExp *sum_at(const Columns *t, const KExp *seg, const KExp *c)
 {
-    return kg_add(t->kg, kg_mul(t->kg, t->n.seg, t->n.chunks), c);
+    return kg_add(t->kg, kg_mul(t->kg, seg, t->n.chunks), c);
 }
 
-static Stage reduce_chunks(PlanBuild *pb, const Stm *s, const Blocks *bl)
+static void put_sum(const Columns *t, KBuf *const *sums, const KExp *seg, const KExp *const *x)
 {
-    Columns t = columns_open(pb, "segred_beside", s, bl, false);
-    KGen *kg = t.kg;
-    const Chunk *n = &t.n;
+    for (int j = 0; j < t->ac.n; j++)
+        kb_store(t->kg->kb, sums[j], sum_at(t, seg, t->n.c), x[j]);
+}
+
+static KBuf **sums_of(const Columns *t)
+{
+    KBuf **sums = NEWN(t->kg->cx->perm, KBuf *, t->ac.n);
+    for (int j = 0; j < t->ac.n; j++)
+        sums[j] = kg_param_out(t->kg, "sums", t->ac.types[j]);
+    return sums;
+}
+
+static void reduce_tiles(Columns *t, KBuf *const *sums)
+{
+    KGen *kg = t->kg;
+    const Chunk *n = &t->n;
     kb_if(kg->kb, n->active);
-    nest_bind(kg, &t.e->seg.nest, t.e->seg.nest.n - 1, n->seg);
-    seg_accumulate(kg, t.e, &t.ac, n, NULL, s);
+    nest_bind(kg, &t->e->seg.nest, t->e->seg.nest.n - 1, n->seg);
+    seg_accumulate(kg, t->e, &t->ac, n, NULL, t->s);
     kb_end(kg->kb);
-    accs_tree(kg, &t.ac, n);
+    accs_tree(kg, &t->ac, n);
     kb_if(kg->kb, kg_and(kg, n->active, kg_eq(kg, n->p, kg_int(kg, 0))));
-    for (int j = 0; j < t.ac.n; j++)
-        kb_store(kg->kb, kg_param_out(kg, "sums", t.ac.types[j]), sum_at(&t, n->c),
-                 kg_of(kg, t.ac.acc[j]));
+    put_sum(t, sums, n->seg, accs_now(kg, &t->ac));
     kb_end(kg->kb);
-    seg_meet(kg); /* the buffers are used again */
-    kb_end(kg->kb);
-    return (Stage){kg, kg_finish(kg)};
 }
 
-static Stage scan_chunks(PlanBuild *pb, const Stm *s, const Blocks *bl, const ArrLoc *outs)
+static void reduce_strip(Columns *t, KBuf *const *sums)
 {
-    Columns t = columns_open(pb, "segscan_across", s, bl, true);
+    Strip st = strip_open(t->kg, t->e, t->bl, &t->ac, &t->n);
+    strip_clear(&st);
+    strip_add(&st, NULL, NULL);
+    const KExp *i = strip_each(&st);
+    put_sum(t, sums, strip_segment(&st, i), strip_get(&st, i));
+    kb_end(t->kg->kb);
+}
+
+/* What lies before chunk c of segment `seg`, if that is not the first one. */
+static const KExp **load_sum(const Columns *t, KBuf *const *sums, const KExp *seg)
+{
+    const KExp **x = NEWN(t->kg->cx->perm, const KExp *, t->ac.n);
+    const KExp *before = sum_at(t, seg, kg_sub(t->kg, t->n.c, kg_int(t->kg, 1)));
+    for (int j = 0; j < t->ac.n; j++)
+        x[j] = kb_load(t->kg->kb, "sum", sums[j], before);
+    return x;
+}
+
+static void scan_block(Columns *t, KBuf *const *sums)
+{
+    KGen *kg = t->kg;
+    t->carry = accs_copy(kg, &t->ac, "carry");
+    kb_if(kg->kb, kg_and(kg, t->n.active, kg_lt(kg, kg_int(kg, 0), t->n.c)));
+    accs_set(kg, &t->carry, load_sum(t, sums, t->n.seg));
+    kb_end(kg->kb);
+    t->own = NEWN(kg->cx->perm, KBuf *, t->ac.n);
+    for (int j = 0; j < t->ac.n; j++)
+        t->own[j] = kb_array(kg->kb, "own", t->ac.types[j], t->each);
+    scan_tiles(t);
+}
+
+/* env: Columns */
+static void store_sum(void *env, const Accs *sum)
+{
+    const Columns *t = env;
+    const Nest *nest = &t->e->seg.nest;
+    const KExp **ix = NEWN(t->kg->cx->perm, const KExp *, nest->n);
+    nest_indices(t->kg, nest, nest->n, ix);
+    for (int j = 0; j < sum->n; j++)
+        loc_store(t->kg, &t->outs[j], ix, nest->n, kg_of(t->kg, sum->acc[j]));
+}
+
+static void scan_strip(Columns *t, KBuf *const *sums)
+{
+    KGen *kg = t->kg;
+    Strip st = strip_open(kg, t->e, t->bl, &t->ac, &t->n);
+    kb_if(kg->kb, kg_lt(kg, kg_int(kg, 0), t->n.c));
+    const KExp *i = strip_each(&st);
+    strip_set(&st, i, load_sum(t, sums, strip_segment(&st, i)));
+    kb_end(kg->kb);
+    kb_else(kg->kb);
+    strip_clear(&st);
+    kb_end(kg->kb);
+    strip_add(&st, store_sum, t);
+}
+
+typedef void ChunkMaker(Columns *t, KBuf *const *sums);
+
+/* A kernel over all chunks: by groups, and by work-items that work for themselves. */
+static Stage over_chunks(PlanBuild *pb, const char *name, const Stm *s, const Blocks *bl,
+                         const ArrLoc *outs, ChunkMaker *group, ChunkMaker *alone)
+{
+    Columns t = columns_open(pb, name, s, bl, outs != NULL);
     KGen *kg = t.kg;
-    const Chunk *n = &t.n;
-    t.outs = seg_outs(kg, s, 0, outs);
-    t.carry = accs_copy(kg, &t.ac, "carry");
-    kb_if(kg->kb, kg_and(kg, n->active, kg_lt(kg, kg_int(kg, 0), n->c)));
-    for (int j = 0; j < t.ac.n; j++) {
-        KBuf *sums = kg_param_out(kg, "sums", t.ac.types[j]);
-        const KExp *before = sum_at(&t, kg_sub(kg, n->c, kg_int(kg, 1)));
-        kb_set(kg->kb, t.carry.acc[j], kb_load(kg->kb, "sum", sums, before));
+    t.outs = outs ? seg_outs(kg, s, 0, outs) : NULL;
+    KBuf *const *sums = sums_of(&t);
+    kg_if_teams(kg);
+    group(&t, sums);
+    kb_else(kg->kb);
+    if (has_strips(s)) {
+        kb_if(kg->kb, t.n.active);
+        alone(&t, sums);
+        kb_end(kg->kb);
     }
     kb_end(kg->kb);
-    t.own = NEWN(pb->cx->perm, KBuf *, t.ac.n);
-    for (int j = 0; j < t.ac.n; j++)
-        t.own[j] = kb_array(kg->kb, "own", t.ac.types[j], t.each);
-    scan_tiles(&t);
+    seg_meet(kg); /* the buffers are used again */
     kb_end(kg->kb);
     return (Stage){kg, kg_finish(kg)};
 }
@@ -249,11 +320,11 @@ static Stage scan_chunks(PlanBuild *pb, const Stm *s, const Blocks *bl, const Ar
 /* --- The construct ------------------------------------------------------------------------- */
 
 /* Chunks are whole tiles. */
-static Blocks plan_blocks(PlanBuild *pb, const Exp *e)
+static Blocks plan_blocks(PlanBuild *pb, const Stm *s)
 {
     Ctx *cx = pb->cx;
-    Blocks bl = blocks_of(pb, &e->seg.nest, BESIDE, 1, TURNS);
-    const KExp *tile = sx_mul(cx, bl.threads, sx_const(cx, own_elems(e)));
+    Blocks bl = blocks_of(pb, s, BESIDE, TURNS);
+    const KExp *tile = sx_mul(cx, bl.threads, sx_const(cx, own_elems(s->exp)));
     const KExp *tiles = sx_op(cx, SX_CEILDIV, bl.cut.chunk, tile);
     bl.cut.chunk = pb_let(pb, "chunk", sx_mul(cx, tiles, tile));
     const KExp *chunks = sx_op(cx, SX_CEILDIV, bl.cut.width, bl.cut.chunk);
@@ -267,8 +338,8 @@ static void launch_all(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
     Mem **sums = NEWN(cx->perm, Mem *, n), **none = NEWN(cx->perm, Mem *, n);
-    Blocks bl = plan_blocks(pb, e);
-    Stage scan = scan_chunks(pb, s, &bl, outs);
+    Blocks bl = plan_blocks(pb, s);
+    Stage scan = over_chunks(pb, "segscan_across", s, &bl, outs, scan_block, scan_strip);
     want_same_elements(pb->plan, e);
     pb_if_more(pb, bl.cut.chunks, 1);
     for (int j = 0; j < n; j++) {
@@ -277,7 +348,7 @@ static void launch_all(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
         sums[j] = pb_alloc(pb, "partial", sx_mul(cx, count, sx_const(cx, bytes)));
         none[j] = outs[j].mem; /* any block: not read where there is one chunk */
     }
-    Stage reduce = reduce_chunks(pb, s, &bl);
+    Stage reduce = over_chunks(pb, "segred_beside", s, &bl, NULL, reduce_tiles, reduce_strip);
     stage_launch(&reduce, &bl.cut, sums);
     Segments parts = {.n_segs = bl.n_segs, .chunks = bl.cut.chunks};
     parts = segments_of_partials(pb, &parts);
@@ -299,6 +370,8 @@ void segscan_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
         return;
     }
     const KExp *groups = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
+    if (has_strips(s))
+        groups = sx_const(cx, 1);
     const KExp *beside = sx_atom(cx, nest->at[nest->n - 2].width);
     pb_choose(pb, "segscan_across", groups, cost_percent(cx, beside, sx_const(cx, LEAST_BESIDE)),
               "segments lie beside each other");

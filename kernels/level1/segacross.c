@@ -32,9 +32,11 @@ static const KExp *beside_in_group(Ctx *cx, const KExp *n_segs, const KExp *fill
     return sx_op(cx, SX_MIN, team, sx_op(cx, SX_MIN, n_segs, sx_mul(cx, even, round)));
 }
 
-Blocks blocks_of(PlanBuild *pb, const Nest *nest, int most, int strip, int turns)
+Blocks blocks_of(PlanBuild *pb, const Stm *s, int most, int turns)
 {
     Ctx *cx = pb->cx;
+    const Nest *nest = &s->exp->seg.nest;
+    int strip = has_strips(s) ? STRIP : 1;
     const KExp *one = sx_const(cx, 1), *team = sx_team_size(cx);
     const KExp *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS),
                                sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team));
@@ -140,69 +142,93 @@ static void reduce_block(const Across *t)
 
 /* --- A strip ------------------------------------------------------------------------------- */
 
-/* Can strips be worked on? */
-static bool has_strips(const Stm *s)
+bool has_strips(const Stm *s)
 {
     const Exp *e = s->exp;
     return s->pat.n == e->seg.nes.n && seg_is_short(e->seg.body, true) &&
            seg_is_short(e->seg.op->body, true) && !exp_traps(e);
 }
 
-static const KExp *strip_count(const Across *t)
+/* Segments of a strip that begins with `seg`. */
+static const KExp *strip_count(KGen *kg, const Blocks *bl, const KExp *seg)
 {
-    KGen *kg = t->kg;
-    const KExp *rest = kg_sub(kg, kg_host(kg, t->bl->n_segs), t->n.seg);
-    return kb_let(kg->kb, "count", kg_min(kg, kg_host(kg, t->bl->beside), rest));
+    const KExp *rest = kg_sub(kg, kg_host(kg, bl->n_segs), seg);
+    return kb_let(kg->kb, "count", kg_min(kg, kg_host(kg, bl->beside), rest));
 }
 
-static const KExp **load_all(KGen *kg, const Accs *ac, KBuf *const *bufs, const KExp *at)
+Strip strip_open(KGen *kg, const Exp *e, const Blocks *bl, const Accs *ac, const Chunk *n)
 {
-    const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
+    Strip st = {.kg = kg, .e = e, .n = n, .ac = *ac, .bufs = NEWN(kg->cx->perm, KBuf *, ac->n)};
+    st.count = strip_count(kg, bl, n->seg);
     for (int j = 0; j < ac->n; j++)
-        x[j] = kb_load(kg->kb, "x", bufs[j], at);
+        st.bufs[j] = kb_array(kg->kb, "acc", ac->types[j], STRIP);
+    return st;
+}
+
+const KExp *strip_each(const Strip *st)
+{
+    return kb_for(st->kg->kb, "i", kg_int(st->kg, 0), st->count, kg_int(st->kg, 1));
+}
+
+const KExp *strip_segment(const Strip *st, const KExp *i)
+{
+    return kb_let(st->kg->kb, "seg", kg_add(st->kg, st->n->seg, i));
+}
+
+const KExp **strip_get(const Strip *st, const KExp *i)
+{
+    const KExp **x = NEWN(st->kg->cx->perm, const KExp *, st->ac.n);
+    for (int j = 0; j < st->ac.n; j++)
+        x[j] = kb_load(st->kg->kb, "x", st->bufs[j], i);
     return x;
 }
 
-/* acc[i] := op(acc[i], element k of the strip's segment i) */
-static void accumulate_strip(const Across *t, KBuf *const *bufs, const KExp *count, const KExp *k)
+void strip_set(const Strip *st, const KExp *i, const KExp *const *x)
 {
-    KGen *kg = t->kg;
-    const Exp *e = t->e;
-    const Nest *nest = &e->seg.nest;
-    Accs ac = accs_like(kg, &t->ac);
+    for (int j = 0; j < st->ac.n; j++)
+        kb_store(st->kg->kb, st->bufs[j], i, x[j]);
+}
+
+void strip_clear(const Strip *st)
+{
+    const KExp *i = strip_each(st);
+    strip_set(st, i, accs_atoms(st->kg, &st->ac, st->e->seg.nes.at));
+    kb_end(st->kg->kb);
+}
+
+void strip_add(const Strip *st, void (*done)(void *env, const Accs *sum), void *env)
+{
+    KGen *kg = st->kg;
+    KBuild *b = kg->kb;
+    const Nest *nest = &st->e->seg.nest;
+    const Body *body = st->e->seg.body;
+    const KExp *end = kg_add(kg, st->n->beg, st->n->len);
+    const KExp *k = kb_for(b, "k", st->n->beg, end, kg_int(kg, 1));
+    Accs sum = accs_like(kg, &st->ac);
     int mark = ranges_mark(kg->known);
-    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), count, kg_int(kg, 1));
-    nest_bind(kg, nest, nest->n - 1, kb_let(kg->kb, "seg", kg_add(kg, t->n.seg, i)));
+    const KExp *i = strip_each(st);
+    nest_bind(kg, nest, nest->n - 1, strip_segment(st, i));
     nest_bind_dim(kg, &vec_last(nest), k);
-    kg_stms(kg, e->seg.body);
-    accs_declare(kg, &ac, &e->seg.nes);
-    accs_apply(kg, &ac, load_all(kg, &ac, bufs, i), accs_atoms(kg, &ac, e->seg.body->res.at));
-    for (int j = 0; j < ac.n; j++)
-        kb_store(kg->kb, bufs[j], i, kg_of(kg, ac.acc[j]));
-    kb_end(kg->kb);
+    kg_stms(kg, body);
+    accs_declare(kg, &sum, &st->e->seg.nes);
+    accs_apply(kg, &sum, strip_get(st, i), accs_atoms(kg, &sum, body->res.at));
+    strip_set(st, i, accs_now(kg, &sum));
+    if (done)
+        done(env, &sum);
+    kb_end(b);
     ranges_reset(kg->known, mark);
+    kb_end(b);
 }
 
 static void reduce_strip(const Across *t)
 {
     KGen *kg = t->kg;
-    KBuild *b = kg->kb;
-    const Accs *ac = &t->ac;
-    const Chunk *n = &t->n;
-    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1), *count = strip_count(t);
-    KBuf **bufs = NEWN(kg->cx->perm, KBuf *, ac->n);
-    for (int j = 0; j < ac->n; j++) {
-        bufs[j] = kb_array(b, "acc", ac->types[j], STRIP);
-        const KExp *i = kb_for(b, "i", zero, count, one);
-        kb_store(b, bufs[j], i, kg_atom(kg, t->e->seg.nes.at[j]));
-        kb_end(b);
-    }
-    const KExp *k = kb_for(b, "k", n->beg, kg_add(kg, n->beg, n->len), one);
-    accumulate_strip(t, bufs, count, k);
-    kb_end(b);
-    const KExp *i = kb_for(b, "i", zero, count, one);
-    put(t, kg_add(kg, n->seg, i), load_all(kg, ac, bufs, i));
-    kb_end(b);
+    Strip st = strip_open(kg, t->e, t->bl, &t->ac, &t->n);
+    strip_clear(&st);
+    strip_add(&st, NULL, NULL);
+    const KExp *i = strip_each(&st);
+    put(t, kg_add(kg, t->n.seg, i), strip_get(&st, i));
+    kb_end(kg->kb);
 }
 
 /* The only segment of a work-item. */
@@ -226,7 +252,8 @@ static void combine(void *env, const KExp *last, bool team)
         return;
     }
     kb_if(kg->kb, last);
-    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), strip_count(t), kg_int(kg, 1));
+    const KExp *count = strip_count(kg, t->bl, n.seg);
+    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), count, kg_int(kg, 1));
     n.seg = kb_let(kg->kb, "seg", kg_add(kg, n.seg, i));
     parts.first = n.seg;
     seg_combine_alone(kg, t->s, t->outs, &t->ac, &n, &parts);
@@ -251,7 +278,7 @@ static void meet_others(Across *t, const Chunk *unit, const KExp *block)
 void segred_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
-    Blocks bl = blocks_of(pb, &e->seg.nest, BESIDE, has_strips(s) ? STRIP : 1, TURNS);
+    Blocks bl = blocks_of(pb, s, BESIDE, TURNS);
     const KExp *zero = sx_const(pb->cx, 0), *one = sx_const(pb->cx, 1), *chunks = bl.cut.chunks;
     const KExp *parts =
         sx_select(pb->cx, sx_sub(pb->cx, chunks, one), sx_mul(pb->cx, bl.n_segs, chunks), zero);

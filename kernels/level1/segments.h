@@ -225,12 +225,34 @@ typedef struct {
     const KExp *n_segs, *beside, *threads;
     Segments cut;
 } Blocks;
-/* Blocks of `most` segments, of `strip` where work-items work for themselves; a thread has so many
+/* Blocks of `most` segments of s, strips where work-items work for themselves; a thread has so many
  * `turns` of the elements that are worth one, if there are as many. */
-Blocks blocks_of(PlanBuild *pb, const Nest *nest, int most, int strip, int turns);
+Blocks blocks_of(PlanBuild *pb, const Stm *s, int most, int turns);
 /* Opens the loop over a group's chunks of blocks: `unit`, number c of block `block`; returns what
  * the thread has of it, a share of its segment's part. */
 Chunk blocks_open(KGen *kg, const Blocks *bl, Chunk *unit, const KExp **block);
+
+/* What a work-item that works for itself has of a block: its accumulators are private arrays, of an
+ * element for each segment. */
+typedef struct {
+    KGen *kg;
+    const Exp *e;
+    const Chunk *n; /* of the first segment */
+    const KExp *count;
+    Accs ac;
+    KBuf **bufs;
+} Strip;
+/* Can strips be worked on? Else a block is one segment there. */
+bool has_strips(const Stm *s);
+Strip strip_open(KGen *kg, const Exp *e, const Blocks *bl, const Accs *ac, const Chunk *n);
+const KExp *strip_each(const Strip *st); /* opens a loop over the segments, numbers in the strip */
+const KExp *strip_segment(const Strip *st, const KExp *i); /* number i of them */
+const KExp **strip_get(const Strip *st, const KExp *i);
+void strip_set(const Strip *st, const KExp *i, const KExp *const *x);
+void strip_clear(const Strip *st); /* to neutral elements */
+/* Adds the chunk's elements, all segments of each number after the other, as they lie; `done` gets
+ * the sum up to each, whose nest is bound (NULL: nobody asks). */
+void strip_add(const Strip *st, void (*done)(void *env, const Accs *sum), void *env);
 
 /* Scans the sums of the chunks of each segment, which lie one behind the other, in place
  * (segscan.c). */
