@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How far guards of ragged nests are from the best version, on random inputs: rows from 1 to 2^22, on average 1 to 2^14 points
 long, of four kinds: about equal, anything up to twice the mean, lengths after Zipf, one row beside empty ones. Each input runs
-untuned, with the rows' version and the flat one forced, and with what a tuning on five others found.
+untuned, with the rows' version and the flat one forced, and with what a tuning on five others found, all in one process.
 
 usage: skew.py [-d DEVICE] --minifut MINIFUT [--inputs N] [--seed S] [--most POINTS] [--json FILE] [--prebuilt BINARY] [ENTRY...]
 
@@ -20,6 +20,7 @@ from statistics import median
 import numpy as np
 
 import turns
+from server import Server
 from values import difference, write_values
 
 HERE = Path(__file__).resolve().parent
@@ -73,10 +74,38 @@ def tune(a, entry, place, rng):
     return tuning, time.monotonic() - start
 
 
-def contenders(a, entry, binary, tuning):
-    device = turns.device_options(a)
-    forced = {name: (binary, [*device, "--param", f"{entry}.suff_outer_par_0={value}"]) for name, value in FORCED.items()}
-    return {"untuned": (binary, device), "tuned": (binary, [*device, "--tuning", tuning])} | forced
+def settings(entry, tuning):
+    """{contender: {tuning parameter: what it is set to}}; 0: as if nobody had said anything."""
+    threshold = f"{entry}.suff_outer_par_0"
+    found = dict(line.strip().split("=") for line in tuning.read_text().splitlines() if "=" in line and line[0] != "#")
+    made = {"untuned": {}, "tuned": found} | {name: {threshold: value} for name, value in FORCED.items()}
+    names = {name for s in made.values() for name in s}
+    return {contender: {name: s.get(name, 0) for name in names} for contender, s in made.items()}
+
+
+class InTurn:
+    """A fleet (turns.py) that is one process: calls of processes differ by more than those of versions."""
+
+    def __init__(self, a, binary, programs):
+        self.a, self.binary, self.programs, self.running = a, binary, programs, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.drop()
+
+    def server(self, name):
+        if not self.running:
+            self.running = Server(self.binary, turns.device_options(self.a), self.a.limit)
+        for param, value in self.programs[name].items():
+            self.running.ask("set_tuning_param", param, value)
+        return self.running
+
+    def drop(self, _=None):
+        if self.running:
+            self.running.stop()
+        self.running = None
 
 
 def one_input(a, fleet, entry, place, name, sizes, rng):
@@ -135,7 +164,7 @@ def main():
         for entry in a.entries:
             rng = np.random.default_rng(a.seed)
             tuning, seconds = tune(a, entry, place, rng)
-            with turns.Fleet(contenders(a, entry, binary, tuning), a.limit) as fleet:
+            with InTurn(a, binary, settings(entry, tuning)) as fleet:
                 done[entry] = [one_input(a, fleet, entry, place, *draw(rng, k, a.most), rng) for k in range(a.inputs)]
             tell(a, entry, done[entry], seconds)
     if a.json:

@@ -16,6 +16,8 @@ typedef struct {
     const KExp *turns; /* how often the code at hand is run */
     const KExp *max;   /* the largest number of elements of a construct */
     bool scans;        /* is one of them a scan? */
+    int reductions;    /* how many are reductions, */
+    bool rows;         /* ... and does each construct go along one dimension, once? */
 } Walk;
 
 /* What a loop is taken for of whose turns the host knows nothing. */
@@ -140,6 +142,8 @@ static void walk_seg(Walk *w, const Exp *e)
         n.meets++;
     }
     w->scans |= e->kind == E_SEGSCAN;
+    w->reductions += e->kind == E_SEGRED;
+    w->rows &= e->seg.nest.n == 1;
     w->max = sx_op(cx, SX_MAX, w->max, n.width);
     group_work_add(cx, &w->work, n);
 }
@@ -157,8 +161,10 @@ static void walk_exp(Walk *w, const Exp *e)
         return;
     }
     bind_parts(w->kg, e);
-    if (exp_is(e, F_CODE) && e->kind != E_IF)
+    if (exp_is(e, F_CODE) && e->kind != E_IF) {
         w->turns = sx_mul(w->kg->cx, around, turns_of(w, e));
+        w->rows &= !exp_has_seg(e);
+    }
     exp_visit(e, &(ExpVisitor){.env = w, .body = walk_body, .lambda = walk_lambda});
     w->turns = around;
 }
@@ -175,7 +181,8 @@ static void walk_body(void *env, Body *b)
 static Walk walk_group(PlanBuild *pb, const Exp *e)
 {
     Ctx *cx = pb->cx;
-    Walk w = {.kg = kg_new(pb, "probe", e), .turns = sx_const(cx, 1), .max = sx_const(cx, 1)};
+    const KExp *once = sx_const(cx, 1);
+    Walk w = {.kg = kg_new(pb, "probe", e), .turns = once, .max = once, .rows = true};
     const KExp *one = sx_const(cx, 1), *groups = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
     const KExp *units = sx_op(cx, SX_MAX, one, sx_size(cx, SIZE_COMPUTE_UNITS));
     const KExp *share = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, groups, units));
@@ -185,18 +192,36 @@ static Walk walk_group(PlanBuild *pb, const Exp *e)
     return w;
 }
 
+/* Where reductions of one row follow each other, several rows are a group's, and less than a warp
+ * each, if they have at most so many elements; longer ones have lanes. */
+enum { SHORT_ROW = 128, ROWS_TEAM = 4 * RT_USUAL_WARP };
+
+static bool reduces_rows(const Walk *w)
+{
+    return !w->scans && w->reductions > 1 && w->rows;
+}
+
+static const KExp *if_short(Ctx *cx, const Walk *w, const KExp *x, const KExp *y)
+{
+    return sx_select(cx, sx_op(cx, SX_DIV, sx_const(cx, SHORT_ROW), w->max), x, y);
+}
+
 /* The size that takes the least time, but not more than the widest construct has elements, in full
- * warps; first: the smallest one to choose from. */
-static const KExp *group_threads(PlanBuild *pb, const Walk *w, int first)
+ * warps; few: less than a warp may be best. */
+static const KExp *group_threads(PlanBuild *pb, const Walk *w, bool few)
 {
     Ctx *cx = pb->cx;
     const KExp *times[GROUP_SIZES];
+    int first = few ? 0 : GROUP_WARP;
     for (int k = first; k < GROUP_SIZES; k++)
         times[k] = pb_let(pb, arena_printf(cx->perm, "time_%d", group_size_number(k)),
                           group_all_time(cx, &w->work, k));
     const KExp *warp = sx_const(cx, RT_USUAL_WARP);
     const KExp *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w->max, warp), warp);
-    const KExp *size = sx_op(cx, SX_MIN, group_best_size(cx, times, first), full);
+    const KExp *best = group_best_size(cx, times, first);
+    if (few && reduces_rows(w))
+        best = if_short(cx, w, best, group_best_size(cx, times, GROUP_WARP));
+    const KExp *size = sx_op(cx, SX_MIN, best, full);
     /* On a CPU it is one: the work-items of a group run one after the other there, and PoCL 3.1
      * miscompiles loops around barriers that hold a conditional in an inner loop. */
     return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, size, sx_team_size(cx)));
@@ -263,15 +288,16 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
 }
 
 /* How many elements a group of a kernel that may have several at a time gets, of `local` bytes
- * each: so many that memory is read in whole sectors, or not beside each other that there is a
- * warp, if there is room for them, and each compute unit has a group. */
+ * each: so many that memory is read in whole sectors, or not beside each other that there are
+ * `at_most` work-items (0: a whole team), if there is room for them, and each compute unit has a
+ * group. */
 static const KExp *group_columns(Ctx *cx, const KExp *threads, const KExp *local, const KExp *total,
-                                 bool beside)
+                                 int at_most)
 {
     enum { SECTOR = 8 }; /* of 4 bytes */
     const KExp *one = sx_const(cx, 1), *columns = one, *team = sx_team_size(cx);
-    if (!beside)
-        team = sx_op(cx, SX_MIN, team, sx_const(cx, RT_USUAL_WARP));
+    if (at_most)
+        team = sx_op(cx, SX_MIN, team, sx_const(cx, at_most));
     const KExp *most = sx_op(cx, SX_DIV, team, threads);
     const KExp *room =
         sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), sx_op(cx, SX_MAX, one, local));
@@ -299,21 +325,25 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     Var *columns = var_new(cx, "columns", type_prim(T_I64), (Loc){0});
     kg->columns = sx_var(cx, columns);
     kg->pads = true;
-    kg->few = w.scans;
+    kg->few = w.scans || reduces_rows(&w);
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, nest_groups(kg, total, kg->columns ? kg->columns : sx_const(cx, 1)));
     /* How many groups the device holds at once depends on the local memory that they turned out to
      * need. */
     w.work.local = kg_local_bytes(kg);
     w.work.size = size;
-    bool few = kg->columns && w.scans;
     w.work.several = kg->columns != NULL;
-    pb_op(pb,
-          (HostOp){.kind = H_EXP, .var = size, .exp = group_threads(pb, &w, few ? 0 : GROUP_WARP)});
-    if (kg->columns)
-        pb_op(pb, (HostOp){.kind = H_EXP,
-                           .var = columns,
-                           .exp = group_columns(cx, kg->group_size, w.work.local, total,
-                                                k->fun->columns == KC_LATER)});
+    const KExp *threads = group_threads(pb, &w, kg->columns && kg->few);
+    pb_op(pb, (HostOp){.kind = H_EXP, .var = size, .exp = threads});
+    if (kg->columns) {
+        bool beside = k->fun->columns == KC_LATER, rows = !beside && reduces_rows(&w);
+        const KExp *several = group_columns(cx, kg->group_size, w.work.local, total,
+                                            beside ? 0
+                                            : rows ? ROWS_TEAM
+                                                   : RT_USUAL_WARP);
+        if (rows)
+            several = if_short(cx, &w, several, sx_const(cx, 1));
+        pb_op(pb, (HostOp){.kind = H_EXP, .var = columns, .exp = several});
+    }
     pb_splice(pb, &piece);
 }
