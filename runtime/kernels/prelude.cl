@@ -53,6 +53,7 @@
 #endif
 #endif
 #define get_local_size(d) ((d) == 0 ? MF_GROUP : (d) == 1 ? MF_GROUP_1 : 1)
+#define get_local_id(d)   ((d) == 1 && MF_GROUP_1 == 1 ? 0 : get_local_id(d))
 #else
 #define MF_SIZED          0
 #define MF_GROUP          0

@@ -20,8 +20,8 @@ typedef MF_WIDE(ELEM, VEC) mf_vector;
 /* Each group moves one tile of ROWS x COLS elements through local memory, so that reads and writes are
  * both of runs of elements; of vectors, where they are aligned: with vectors all positions are multiples
  * of VEC, so a vector is within the matrix or outside. Outside, what is nearest is read, without a
- * branch, so that all reads of a work-item are on their way together. Groups are numbered along columns,
- * rows, batch. */
+ * branch, so that all reads of a work-item are on their way together. Groups are numbered along the
+ * side of fewer tiles first, which share lines of memory: rows that are read, or that are written. */
 #define GROUP 256
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void mf_transpose_tiled(__global ELEM *restrict dst, long dst_off, __global const ELEM *restrict src,
@@ -31,8 +31,9 @@ void mf_transpose_tiled(__global ELEM *restrict dst, long dst_off, __global cons
     enum { SCALARS = ROWS * COLS / GROUP, VECTORS = SCALARS / VEC }; /* of a work-item */
     const IDX height = rows, width = cols, group = get_group_id(0);
     const IDX tiles_x = (width + COLS - 1) / COLS, tiles_y = (height + ROWS - 1) / ROWS;
-    const IDX band = group / tiles_x, b = band / tiles_y;
-    const IDX c0 = (group - band * tiles_x) * COLS, r0 = (band - b * tiles_y) * ROWS;
+    const IDX side = min(tiles_x, tiles_y), other = max(tiles_x, tiles_y), band = group / side, b = band / other;
+    const IDX near = group - band * side, far = band - b * other;
+    const IDX c0 = (tiles_x <= tiles_y ? near : far) * COLS, r0 = (tiles_x <= tiles_y ? far : near) * ROWS;
     const uint me = get_local_id(0);
     src += src_off + b * rows * cols;
     dst += dst_off + b * rows * cols;
