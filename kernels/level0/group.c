@@ -220,7 +220,8 @@ static const KExp *group_threads(PlanBuild *pb, const Walk *w, bool few)
     const KExp *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w->max, warp), warp);
     const KExp *best = group_best_size(cx, times, first);
     if (few && reduces_rows(w))
-        best = if_short(cx, w, best, group_best_size(cx, times, GROUP_WARP));
+        best = if_short(cx, w, pb_let(pb, "best", best),
+                        pb_let(pb, "best", group_best_size(cx, times, GROUP_WARP)));
     const KExp *size = sx_op(cx, SX_MIN, best, full);
     /* On a CPU it is one: the work-items of a group run one after the other there, and PoCL 3.1
      * miscompiles loops around barriers that hold a conditional in an inner loop. */
@@ -342,7 +343,7 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
                                             : rows ? ROWS_TEAM
                                                    : RT_USUAL_WARP);
         if (rows)
-            several = if_short(cx, &w, several, sx_const(cx, 1));
+            several = if_short(cx, &w, pb_let(pb, "several", several), sx_const(cx, 1));
         pb_op(pb, (HostOp){.kind = H_EXP, .var = columns, .exp = several});
     }
     pb_splice(pb, &piece);

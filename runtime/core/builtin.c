@@ -133,8 +133,8 @@ static int rt_launch_tiles(rt_ctx *ctx, const rt_matrices *m, int row, int64_t g
 }
 
 /* small: 32 bits are enough for positions. Of the tiles with as many elements, the one that leaves
- * the least of itself empty. RT_REFUSED where that is most of it, where its groups or local memory do
- * not fit, and for few rows: neighbours of the result then read as many runs. */
+ * the least of itself empty. RT_REFUSED where that is most of it, where its groups or local memory
+ * do not fit, and for few rows: neighbours of the result then read as many runs. */
 static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m, bool small)
 {
     static const int16_t rt_tiles[2][3][2] = {{{64, 64}, {256, 16}, {16, 256}},
@@ -149,8 +149,8 @@ static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m, bool small)
     }
     const int16_t *tile = rt_tiles[m->elem == 8][best];
     int64_t global = tiles[best] * GROUP, used = m->batch * m->rows * m->cols / tiles[best];
-    if (m->rows <= FEW_ROWS || used < tile[0] * tile[1] / LEAST_USED || global > RT_DEV_MOST_ITEMS ||
-        ctx->facts[RT_MAX_GROUP_SIZE] < GROUP)
+    if (m->rows <= FEW_ROWS || used < tile[0] * tile[1] / LEAST_USED ||
+        global > RT_DEV_MOST_ITEMS || ctx->facts[RT_MAX_GROUP_SIZE] < GROUP)
         return RT_REFUSED;
     rt_arg args[] = {RT_A_MATRICES(m)};
     return rt_launch_tiles(ctx, m, row + best, global, local, 6, args);
