@@ -33,15 +33,24 @@ static Exp *part_of(Flat *fl, Atom arr, Atom begin, Atom n, Loc loc)
 
 /* --- Sizes ---------------------------------------------------------------------------------- */
 
-/* A width as a variable that S knows. */
-static Atom named_width(Flat *fl, MapNest *S, Atom width, Loc loc)
+static bool varies_in(Flat *fl, const MapNest *S, Atom a)
 {
-    if (width.var)
-        return width;
-    Bld bl = bld_new(fl->cx);
-    Atom n = bld_exp(&bl, "n", exp_atom(fl->cx, loc, width));
-    vec_append(fl->cx->perm, &vec_last(&S->dims).pre, &bl.stms);
-    return n;
+    VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(S, variant);
+    return atom_variant(variant, a);
+}
+
+/* Rows of equal length. */
+static Ragged equal_sizes(Flat *fl, const MapNest *S, Atom width, Loc loc, Bld *out)
+{
+    Ragged r = {.width = width.var, .rows = par_of_nest(fl, S, out)};
+    Exp *iota = exp_new(fl->cx, E_IOTA, loc);
+    iota->iota.n = bld_binop(out, loc, OP_ADD, r.rows, atom_i64(1));
+    iota->iota.start = atom_i64(0);
+    iota->iota.stride = bld_binop(out, loc, OP_MAX, width, atom_i64(0));
+    r.offs = bld_exp(out, "offs", iota);
+    r.points = bld_binop(out, loc, OP_MUL, r.rows, iota->iota.stride);
+    return r;
 }
 
 /* The offsets of the source, less the first one. */
@@ -62,7 +71,9 @@ static Atom from_zero(Flat *fl, const Ragged *r, Loc loc, Bld *out)
 
 Ragged carried_sizes(Flat *fl, MapNest *S, Atom width, Loc loc, Bld *out)
 {
-    Ragged r = ragged_of(fl, S, named_width(fl, S, width, loc), loc, out);
+    if (!varies_in(fl, S, width))
+        return equal_sizes(fl, S, width, loc, out);
+    Ragged r = ragged_of(fl, S, width, loc, out);
     if (r.from.var) {
         r.offs = from_zero(fl, &r, loc, out);
         r.from = (Atom){0};
@@ -144,6 +155,10 @@ Atom carried_data(Flat *fl, MapNest *S, Atom arr, const Ragged *r, Loc loc, Bld 
     Atom data;
     if (lies_in_rows(S, arr, r, &data))
         return data;
+    if (!varies_in(fl, S, atom_type(arr).dims[0])) {
+        Atom all = expand_atom(fl, S, arr, "data", loc, out);
+        return flat_rows(fl, all, S->dims.n + 1, r->points, loc, out);
+    }
     Exp from = {.kind = E_MAP, .loc = loc};
     Vars params = {0};
     vec_push(fl->cx->perm, &from.soac.arrs, arr);

@@ -265,6 +265,8 @@ static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1,
     Par p;
     if (x)
         p = par_of_rows(x, &par);
+    else if (rows_in_turns(fl, S1, b))
+        p = par_of_turns(fl, S1, b, &par);
     else
         p = (Par){par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par),
                   goes_on ? cost_of_top(fl, S1, b, &par) : cost_of_lanes(fl, S1, b, &par), false};

@@ -181,6 +181,8 @@ bool turns_vary(const VarSet *variant, const Exp *loop);
 /* Does a loop carry rows: arrays whose size (of the outermost dimension) varies with the nest or
  * from turn to turn, and which its body gives in a way that the rule knows? */
 bool carries_rows(Flat *fl, VarSet *variant, const Stm *s);
+/* Has b, under S, a loop that does, so that in each turn rows are made? */
+bool rows_in_turns(const Flat *fl, const MapNest *S, const Body *b);
 /* Is this size another one in each turn? */
 bool size_turns(const Exp *loop, Atom size);
 /* Does a branch give rows, each side in a way that the rules know? */
@@ -367,6 +369,9 @@ Extent extent_with(const Extent *x, Atom all, Bld *bl);
 /* Of a thread, of a work-group each, whose widths vary: they take as long as the longest row. */
 Par par_of_rows(const Extent *x, Bld *bl);
 Par par_of_row_groups(const Extent *x, Bld *bl);
+/* Of a thread each, of which each makes rows in the turns of a loop: nobody knows how long they
+ * are, nor how often it turns. On CPUs a few for each of their threads are enough. */
+Par par_of_turns(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 
 /* --- intragroup.c --------------------------------------------------------------------------- */
 

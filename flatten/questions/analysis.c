@@ -537,6 +537,28 @@ int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b)
     return varying_in(&all, variant, b);
 }
 
+static bool rows_turn_in(Flat *fl, VarSet *variant, const Body *b)
+{
+    bool found = false;
+    for (int i = 0; i < b->stms.n && !found; i++) {
+        const Stm *s = &b->stms.at[i];
+        found = s->exp->kind == E_LOOP && stm_par(fl, variant, s) > 0 &&
+                (carries_rows(fl, variant, s) || rows_turn_in(fl, variant, s->exp->loop.body));
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return found;
+}
+
+bool rows_in_turns(const Flat *fl, const MapNest *S, const Body *b)
+{
+    Flat all = *fl;
+    VarSet *variant = varmap_new(fl->cx->perm);
+    all.ragged = fl->mode == FLATTEN_INCREMENTAL || fl->mode == FLATTEN_FULL;
+    nest_vars(S, variant);
+    return rows_turn_in(&all, variant, b);
+}
+
 static bool reads_regular(const VarSet *variant, const Exp *e)
 {
     static const Vars none;
