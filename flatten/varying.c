@@ -122,8 +122,10 @@ static MapNest nest_of_state(const Turning *t, const State *st, Var **elem)
 static Atom goes_on(const Turning *t, const State *st, Bld *bl)
 {
     const Exp *e = t->e;
-    if (e->loop.kind == LOOP_WHILE)
-        return atom_var(e->loop.cond);
+    if (e->loop.kind == LOOP_WHILE) {
+        int k = vars_find(&e->loop.params, e->loop.cond);
+        return is_variant(t, k) ? atom_var(e->loop.cond) : st->vals.at[k];
+    }
     return bld_exp(bl, "on", exp_binop(t->fl->cx, e->loc, OP_LT, st->turn, e->loop.bound));
 }
 
