@@ -364,7 +364,10 @@ static bool carrying_stm(Fission *f, const Stm *s)
 /* Are rows that s gives wanted by what is parallel, or as results? */
 static bool wants_rows(Fission *f, const Stm *s)
 {
-    VarSet *given = varmap_new(f->fl->cx->perm);
+    VarSet *given = varmap_new(f->fl->cx->perm), *variant = varmap_new(f->fl->cx->perm);
+    Vars before = varset_list(f->fl->cx->perm, f->variant);
+    add_pat(variant, &before);
+    add_pat(variant, &s->pat);
     for (int k = 0; k < s->pat.n; k++) {
         if (!is_row_of(f->variant, &s->pat, s->pat.at[k]))
             continue;
@@ -374,11 +377,12 @@ static bool wants_rows(Fission *f, const Stm *s)
     }
     for (int i = f->at + 1; i < f->body->stms.n; i++) {
         const Stm *u = &f->body->stms.at[i];
+        add_pat(variant, &u->pat);
         if (!exp_uses_any(u->exp, given))
             continue;
-        if (soac_is_ragged(f->fl, f->variant, u) || writes_rows(f->fl, f->variant, u) ||
-            joins_rows(f->fl, f->variant, u) || carries_rows(f->fl, f->variant, u) ||
-            parts_rows(f->fl, f->variant, u))
+        if (soac_is_ragged(f->fl, variant, u) || writes_rows(f->fl, variant, u) ||
+            joins_rows(f->fl, variant, u) || carries_rows(f->fl, variant, u) ||
+            parts_rows(f->fl, variant, u))
             return true;
         if (exp_is(u->exp, F_VIEW))
             add_pat(given, &u->pat);

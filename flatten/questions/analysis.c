@@ -200,6 +200,9 @@ static bool gives_rows(Flat *fl, VarSet *variant, const Body *b, Atom a)
     const Exp *e = s->exp;
     switch (e->kind) {
     case E_ATOM: return gives_rows(fl, variant, b, e->atom);
+    case E_RESHAPE: /* of a size that is said in other words */
+        return atom_type(e->reshape.arr).rank == 1 && atom_type(a).rank == 1 &&
+               gives_rows(fl, variant, b, e->reshape.arr);
     case E_INDEX: return !has_strides(e) && gives_rows(fl, variant, b, e->index.arr);
     case E_IOTA:
     case E_REPLICATE:
