@@ -190,20 +190,26 @@ static int result_of(const Body *b, Atom a, int *at)
     return -1;
 }
 
-/* Are the points of all rows a known when b is done: its own, or a part of such? */
-static bool gives_rows(Flat *fl, VarSet *variant, const Body *b, Atom a)
+/* Are the points of all rows a known when b is done: its own, or a part of such? Of
+ * loops and branches all results at once: which were `asked`. */
+static bool gives_rows(Flat *fl, VarSet *variant, const Body *b, Atom a, VarSet *asked)
 {
     int at, k = result_of(b, a, &at);
     const Stm *s = k < 0 ? NULL : &b->stms.at[at];
     if (!s || is_consumed(fl, a))
         return !s;
     const Exp *e = s->exp;
+    bool compound = e->kind == E_LOOP || e->kind == E_IF;
+    if (compound && varset_has(asked, s->pat.at[0]))
+        return true;
+    if (compound)
+        varset_add(asked, s->pat.at[0]);
     switch (e->kind) {
-    case E_ATOM: return gives_rows(fl, variant, b, e->atom);
+    case E_ATOM: return gives_rows(fl, variant, b, e->atom, asked);
     case E_RESHAPE: /* of a size that is said in other words */
         return atom_type(e->reshape.arr).rank == 1 && atom_type(a).rank == 1 &&
-               gives_rows(fl, variant, b, e->reshape.arr);
-    case E_INDEX: return !has_strides(e) && gives_rows(fl, variant, b, e->index.arr);
+               gives_rows(fl, variant, b, e->reshape.arr, asked);
+    case E_INDEX: return !has_strides(e) && gives_rows(fl, variant, b, e->index.arr, asked);
     case E_IOTA:
     case E_REPLICATE:
     case E_SCATTER:
@@ -257,13 +263,13 @@ static bool has_rows(const Flat *fl, const VarSet *variant, const Vars *pat)
 /* Does b give all that are rows by pat? */
 static bool body_gives_rows(Flat *fl, const VarSet *variant, const Vars *pat, const Body *b)
 {
-    VarSet *inside = varmap_new(fl->cx->perm);
+    VarSet *inside = varmap_new(fl->cx->perm), *asked = varmap_new(fl->cx->perm);
     copy_into(inside, b, variant);
     for (int i = 0; i < b->stms.n; i++)
         for (int k = 0; k < b->stms.at[i].pat.n; k++)
             varset_add(inside, b->stms.at[i].pat.at[k]);
     for (int k = 0; k < pat->n; k++)
-        if (is_row_of(variant, pat, pat->at[k]) && !gives_rows(fl, inside, b, b->res.at[k]))
+        if (is_row_of(variant, pat, pat->at[k]) && !gives_rows(fl, inside, b, b->res.at[k], asked))
             return false;
     return true;
 }
