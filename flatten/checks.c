@@ -35,14 +35,6 @@ static Atom stop_number(Flat *fl, const Exp *e, IndexPart part, int dim, Bld *bl
     return d.start;
 }
 
-bool has_strides(const Exp *e)
-{
-    for (int k = 0; e->kind == E_INDEX && k < e->index.at.n; k++)
-        if (e->index.at.at[k].is_slice && !atom_is_int(e->index.at.at[k].stride, 1))
-            return true;
-    return false;
-}
-
 void assert_index(Flat *fl, const Stm *s, Bld *bl)
 {
     Ctx *cx = fl->cx;

@@ -20,6 +20,7 @@ typedef struct {
     const Var *width;   /* of the ragged SOAC looked at: it is wanted as an array */
     VarSet *done;       /* what statements bind that a filter was made of */
     Stms memory;        /* that a scatter is to make, for all rows */
+    VarSet *rows;       /* results of the body that are wanted as rows */
     Bld *out;
 } Fission;
 
@@ -40,6 +41,8 @@ static VarSet *used_later(const Fission *f)
     for (int k = 0; k < f->body->res.n; k++)
         if (f->body->res.at[k].var)
             varset_add(used, f->body->res.at[k].var);
+    if (f->width)
+        varset_add(used, f->width);
     return used;
 }
 
@@ -348,11 +351,102 @@ static bool filter_stm(Fission *f, const Stm *s)
     return true;
 }
 
+/* A loop that carries arrays of sizes that vary. */
+static bool carrying_stm(Fission *f, const Stm *s)
+{
+    if (!carries_rows(f->fl, f->variant, s) || stm_par(f->fl, f->variant, s) == 0 ||
+        !prepare(f, s) || !turn_rows(f->fl, &f->S, s, f->out))
+        return false;
+    add_pat(f->variant, &s->pat);
+    return true;
+}
+
+/* Are rows that s gives wanted by what is parallel, or as results? */
+static bool wants_rows(Fission *f, const Stm *s)
+{
+    VarSet *given = varmap_new(f->fl->cx->perm), *variant = varmap_new(f->fl->cx->perm);
+    Vars before = varset_list(f->fl->cx->perm, f->variant);
+    add_pat(variant, &before);
+    add_pat(variant, &s->pat);
+    for (int k = 0; k < s->pat.n; k++) {
+        if (!is_row_of(f->variant, &s->pat, s->pat.at[k]))
+            continue;
+        if (varset_has(f->rows, s->pat.at[k]))
+            return true;
+        varset_add(given, s->pat.at[k]);
+    }
+    for (int i = f->at + 1; i < f->body->stms.n; i++) {
+        const Stm *u = &f->body->stms.at[i];
+        add_pat(variant, &u->pat);
+        if (!exp_uses_any(u->exp, given))
+            continue;
+        if (soac_is_ragged(f->fl, variant, u) || writes_rows(f->fl, variant, u) ||
+            joins_rows(f->fl, variant, u) || carries_rows(f->fl, variant, u) ||
+            parts_rows(f->fl, variant, u))
+            return true;
+        if (exp_is(u->exp, F_VIEW))
+            add_pat(given, &u->pat);
+        for (int k = 0; k < u->pat.n; k++)
+            if (varset_has(given, u->pat.at[k]) && varset_has(f->rows, u->pat.at[k]))
+                return true;
+    }
+    return false;
+}
+
+/* The results of a branch that are no rows, in the group. */
+static void numbers_to_group(Fission *f, const Stm *s)
+{
+    Ctx *cx = f->fl->cx;
+    Body then_ = {.stms = s->exp->branch.then_->stms}, else_ = {.stms = s->exp->branch.else_->stms};
+    Stm numbers = {0};
+    for (int k = 0; k < s->pat.n; k++) {
+        if (is_row_of(f->variant, &s->pat, s->pat.at[k]))
+            continue;
+        vec_push(cx->perm, &numbers.pat, s->pat.at[k]);
+        vec_push(cx->perm, &then_.res, s->exp->branch.then_->res.at[k]);
+        vec_push(cx->perm, &else_.res, s->exp->branch.else_->res.at[k]);
+    }
+    if (numbers.pat.n == 0)
+        return;
+    numbers.exp =
+        exp_if(cx, s->exp->loc, s->exp->branch.test, bld_body(&(Bld){cx, then_.stms}, then_.res),
+               bld_body(&(Bld){cx, else_.stms}, else_.res));
+    push_to_group(f, &numbers);
+}
+
+/* A branch that gives arrays of sizes that vary, where they are wanted as such. */
+static bool rows_stm(Fission *f, const Stm *s)
+{
+    if (!parts_rows(f->fl, f->variant, s) || !can_flush(f))
+        return false;
+    bool chooses = chooses_rows(f->fl, f->variant, s);
+    if (!wants_rows(f, s) && (chooses || stm_par(f->fl, f->variant, s) == 0))
+        return false;
+    flush(f);
+    if (chooses) {
+        VarSet *before = varmap_new(f->fl->cx->perm);
+        Vars all = varset_list(f->fl->cx->perm, f->variant);
+        add_pat(before, &all);
+        numbers_to_group(f, s);
+        for (int k = 0; k < s->pat.n; k++)
+            if (is_row_of(before, &s->pat, s->pat.at[k]))
+                want_width(f, s->pat.at[k]->type.dims[0]);
+        flush(f);
+        f->width = NULL;
+        choose_rows(f->fl, &f->S, s, f->out);
+    } else if (!part_rows(f->fl, &f->S, s, f->out)) {
+        return false;
+    }
+    add_pat(f->variant, &s->pat);
+    return true;
+}
+
 static bool parallel_stm(Fission *f, const Stm *s)
 {
     if (f->fl->level == 0 && s->exp->kind != E_MAP)
         return false; /* a work-item reduces by itself: there are enough of them (rule G1) */
-    if (stm_par(f->fl, f->variant, s) == 0 || !prepare(f, s))
+    if (carries_rows(f->fl, f->variant, s) || parts_rows(f->fl, f->variant, s) ||
+        stm_par(f->fl, f->variant, s) == 0 || !prepare(f, s))
         return false;
     Atoms res = flatten_stm(f->fl, &f->S, s, f->out);
     extend_results(f, s, &res);
@@ -425,8 +519,9 @@ static bool slice_stm(Fission *f, const Stm *s)
 static void distribute_stm(Fission *f, const Stm *s)
 {
     if (binds_any(s, f->done) || float_assert(f, s) || float_out(f, s) || slice_stm(f, s) ||
-        view_stm(f, s) || memory_stm(f, s) || filter_stm(f, s) || parallel_stm(f, s) ||
-        ragged_stm(f, s) || join_stm(f, s) || array_stm(f, s))
+        view_stm(f, s) || memory_stm(f, s) || filter_stm(f, s) || carrying_stm(f, s) ||
+        rows_stm(f, s) || parallel_stm(f, s) || ragged_stm(f, s) || join_stm(f, s) ||
+        array_stm(f, s))
         return;
     add_to_group(f, s);
 }
@@ -465,7 +560,6 @@ static Atoms finish(Fission *f, const Vars *dest_pat)
     const Atoms *res = &f->body->res;
     Atoms out = {0}, grouped = {0};
     bool asserts = first_assert(&f->group) != NULL;
-    f->at = f->body->stms.n;
     for (int k = 0; k < res->n; k++) {
         Atom root = {0};
         Var *dest = dest_pat ? dest_pat->at[k] : NULL;
@@ -486,9 +580,10 @@ static Atoms finish(Fission *f, const Vars *dest_pat)
     return out;
 }
 
-Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, Bld *out)
+/* rows: results that are wanted as rows. */
+static Fission distribute(Flat *fl, const MapNest *S, const Body *b, VarSet *rows, Bld *out)
 {
-    Fission f = {.fl = fl, .S = nest_copy(fl, S), .body = b, .out = out};
+    Fission f = {.fl = fl, .S = nest_copy(fl, S), .body = b, .rows = rows, .out = out};
     f.group_vars = varmap_new(fl->cx->perm);
     f.variant = varmap_new(fl->cx->perm);
     f.done = varmap_new(fl->cx->perm);
@@ -497,5 +592,41 @@ Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, B
         f.at = i;
         distribute_stm(&f, &b->stms.at[i]);
     }
+    f.at = b->stms.n;
+    return f;
+}
+
+Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, Bld *out)
+{
+    Fission f = distribute(fl, S, b, varmap_new(fl->cx->perm), out);
     return finish(&f, dest_pat);
+}
+
+bool rule_g6_rows(Flat *fl, const MapNest *S, const Body *b, RowsList *rows, Atoms *res, Bld *out)
+{
+    Body all = {.stms = b->stms};
+    VarSet *wanted = varmap_new(fl->cx->perm);
+    vec_append(fl->cx->perm, &all.res, &b->res);
+    for (int c = 0; c < rows->n; c++) {
+        vec_append(fl->cx->perm, &all.res, &rows->at[c].arrs);
+        vec_push(fl->cx->perm, &all.res, rows->at[c].width);
+        for (int k = 0; k < rows->at[c].arrs.n; k++)
+            if (rows->at[c].arrs.at[k].var)
+                varset_add(wanted, rows->at[c].arrs.at[k].var);
+    }
+    Fission f = distribute(fl, S, &all, wanted, out);
+    if (!can_flush(&f))
+        return false;
+    flush(&f);
+    f.body = b;
+    for (int c = 0; c < rows->n; c++) {
+        Rows *r = &rows->at[c];
+        r->sizes = carried_sizes(fl, &f.S, r->width, (Loc){0}, out);
+        for (int k = 0; k < r->arrs.n; k++) {
+            Atom data = carried_data(fl, &f.S, r->arrs.at[k], &r->sizes, (Loc){0}, out);
+            vec_push(fl->cx->perm, &r->data, data);
+        }
+    }
+    *res = finish(&f, NULL);
+    return true;
 }

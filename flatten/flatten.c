@@ -27,7 +27,7 @@
  *  G8    rule_g8    interchange.c  g8-*.ir                an if under S, condition invariant to S
  *  G9    rule_g9    reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
  *  G10   rule_g10   ragged.c       g10-*.ir               SOACs whose width varies with the nest
- *  G11   rule_g11   varying.c      g11-*.ir               an if under S, condition variant to S
+ *  G11   rule_g11   parted.c       g11-*.ir               an if under S, condition variant to S
  *  G12   rule_g12   varying.c      g12-*.ir               a loop whose turns vary with S
  *  G13   rule_g13   filters.c      g13-*.ir               filters under S
  *  G14   rule_g14   arrayops.c     g14-*.ir               reduce, scan with an operator on arrays
@@ -265,6 +265,8 @@ static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1,
     Par p;
     if (x)
         p = par_of_rows(x, &par);
+    else if (rows_in_turns(fl, S1, b))
+        p = par_of_turns(fl, S1, b, &par);
     else
         p = (Par){par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par),
                   goes_on ? cost_of_top(fl, S1, b, &par) : cost_of_lanes(fl, S1, b, &par), false};

@@ -211,6 +211,8 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
             if (!p.ragged)
                 x = extent_with(&x, par_in_all(fl, &S1, b, out), out);
             of = par_of_rows(&x, &par);
+        } else if (rows_in_turns(fl, &S1, b)) {
+            of = par_of_turns(fl, &S1, b, &par);
         } else {
             of = (Par){par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par),
                        cost_of_fold(fl, &S1, e, b, &par), false};

@@ -172,10 +172,26 @@ bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s);
 bool elements_are_regular(const VarSet *variant, const Stm *s);
 /* Is it a SOAC whose width varies with the nest, but not what it gives for an element? */
 bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s);
+bool has_strides(const Exp *e); /* an index with parts that do not lie one behind the other */
+/* Is it a concatenation of scalars whose size varies? */
+bool joins_rows(const Flat *fl, const VarSet *variant, const Stm *s);
 /* Is a statement of b such a SOAC? variant grows by what varies of b. */
 bool is_ragged_within(Flat *fl, VarSet *variant, const Body *b);
 /* Does the loop turn as often as each element of the nest wants? variant: with its params. */
 bool turns_vary(const VarSet *variant, const Exp *loop);
+/* Does a loop carry rows: arrays whose size (of the outermost dimension) varies with the nest or
+ * from turn to turn, and which its body gives in a way that the rule knows? */
+bool carries_rows(Flat *fl, VarSet *variant, const Stm *s);
+/* Has b, under S, a loop that does, so that in each turn rows are made? */
+bool rows_in_turns(const Flat *fl, const MapNest *S, const Body *b);
+/* Is this size another one in each turn? */
+bool size_turns(const Exp *loop, Atom size);
+/* Does a branch give rows, each side in a way that the rules know? */
+bool parts_rows(Flat *fl, VarSet *variant, const Stm *s);
+/* ... and does nothing but choose between what is there, and compute numbers that cannot fail? */
+bool chooses_rows(Flat *fl, VarSet *variant, const Stm *s);
+/* Is v a row: does its outermost size vary? Of a loop's or branch's pattern. */
+bool is_row_of(const VarSet *variant, const Vars *pat, const Var *v);
 /* What rules G11 and G12 could exploit in b under S: the parallelism inside of loops and branches
  * that vary; 0: none. */
 int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b);
@@ -361,6 +377,9 @@ Extent extent_with(const Extent *x, Atom all, Bld *bl);
 /* Of a thread, of a work-group each, whose widths vary: they take as long as the longest row. */
 Par par_of_rows(const Extent *x, Bld *bl);
 Par par_of_row_groups(const Extent *x, Bld *bl);
+/* Of a thread each, of which each makes rows in the turns of a loop: nobody knows how long they
+ * are, nor how often it turns. On CPUs a few for each of their threads are enough. */
+Par par_of_turns(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 
 /* --- intragroup.c --------------------------------------------------------------------------- */
 
@@ -389,6 +408,16 @@ void flatten_host_stm(Flat *fl, const Stm *s, Bld *out);
 /* dest_pat: the pattern that the results become: those that are consumed later are made fresh, as
  * the results of a map are. NULL: they may share memory with what is outside. */
 Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, Bld *out);
+/* Arrays of a body's that are of the same size, which varies: they become rows of all of S. */
+typedef struct {
+    Atom width;
+    Atoms arrs;
+    Ragged sizes;
+    Atoms data;
+} Rows;
+typedef VEC(Rows) RowsList;
+/* ... of a body that gives rows, too; false: it cannot. */
+bool rule_g6_rows(Flat *fl, const MapNest *S, const Body *b, RowsList *rows, Atoms *res, Bld *out);
 
 /* --- arrays.c ------------------------------------------------------------------------------- */
 
@@ -471,7 +500,6 @@ void rule_g10(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 /* A slice that may fail, of a size that varies, as an assertion and a slice that does not; false,
  * with nothing done: it is something else. */
 bool assert_slice(Flat *fl, const VarSet *variant, const Stm *s, Bld *bl);
-bool has_strides(const Exp *e); /* an index with parts that do not lie one behind the other */
 /* Any other index that may fail, likewise. */
 void assert_index(Flat *fl, const Stm *s, Bld *bl);
 
@@ -494,8 +522,10 @@ bool writes_rows(Flat *fl, const VarSet *variant, const Stm *s);
 bool makes_rows(Flat *fl, const VarSet *variant, const Body *b, int at);
 /* By rule G10: the results over S; none if they are rows, which S knows then. */
 Atoms flatten_writes(Flat *fl, MapNest *S, const VarSet *variant, const Stm *s, Bld *out);
-/* Is it a concatenation of scalars whose size varies? Its result is known in S afterwards. */
-bool joins_rows(const Flat *fl, const VarSet *variant, const Stm *s);
+/* The points of rows; *number: that of each in its row. */
+MapNest numbers_of_points(Flat *fl, const MapNest *S, Atom width, const Ragged *r, Loc loc,
+                          Atom *number);
+/* A concatenation (joins_rows): its result is known in S afterwards. */
 void join_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
 /* --- filters.c ------------------------------------------------------------------------------ */
@@ -534,10 +564,62 @@ Atom flat_rows(Flat *fl, Atom arr, int outer, Atom rows, Loc loc, Bld *out);
 /* [rows]t as an array over S. */
 Atom shape_rows(Flat *fl, const MapNest *S, Atom rows, Loc loc, Bld *out);
 
-/* --- varying.c ------------------------------------------------------------------------------ */
+/* --- carried.c ------------------------------------------------------------------------------ */
+
+/* Rows of that width, with offsets from 0 on. */
+Ragged carried_sizes(Flat *fl, MapNest *S, Atom width, Loc loc, Bld *out);
+/* `width` becomes what offsets say for each element of S. */
+void know_sizes(Flat *fl, MapNest *S, Var *width, Ragged r, Loc loc);
+/* arr, whose size is the width of r, of all elements of S: an array with room for at least all
+ * points, which others may have, too. */
+Atom carried_data(Flat *fl, MapNest *S, Atom arr, const Ragged *r, Loc loc, Bld *out);
+/* data[begin], .., of that width. */
+Atom view_of_row(Flat *fl, Atom data, const char *base, Atom begin, Atom width, Loc loc, Bld *bl);
+/* Rows of some of so many elements, in the order in which they came: how many points there are and
+ * may be, where each element's row begins and how long it is. The points are in arrays of their
+ * own.
+ */
+typedef struct {
+    Atom used, room, starts, widths;
+} Shelf;
+Shelf shelf_of(Flat *fl, Atom rows, Loc loc, Bld *out);
+/* Its memory for arrays like `like`. */
+Atom shelf_blank(Flat *fl, Atom room, const Var *like, Loc loc, Bld *out);
+/* `rows`, of that width, are put into `data` for all of N, which are the elements `elem`. */
+void shelve_rows(Flat *fl, MapNest *N, Atom elem, Atom width, const Atoms *rows, Shelf *sh,
+                 Atoms *data, Loc loc, Bld *out);
+/* When all elements' rows are there: they become data in the order of the elements. */
+Ragged shelf_in_order(Flat *fl, Atom rows, const Shelf *sh, Atoms *data, Loc loc, Bld *out);
+
+/* What a loop or branch gives for all elements of S, by its pattern: values as arrays over them, of
+ * rows the data; and for each size its pattern's number (-1: none), or what it is, and its rows. */
+typedef struct {
+    int at;
+    Atom width;
+    Ragged rows;
+} SizeGiven;
+typedef struct {
+    Atoms vals;
+    VEC(SizeGiven) sizes;
+} Given;
+/* They are known in S, which has so many elements. */
+void know_given(Flat *fl, MapNest *S, const Vars *pat, const Given *g, Loc loc, Bld *out);
+
+/* --- parted.c ------------------------------------------------------------------------------- */
 
 Atoms rule_g11(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* ... of a branch that gives rows (parts_rows): they are known in S afterwards. False, with nothing
+ * done: they cannot be. */
+bool part_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+/* Rows of a branch that chooses alone (chooses_rows), whose other results S knows. */
+void choose_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+
+/* --- varying.c ------------------------------------------------------------------------------ */
+
 Atoms rule_g12(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* ... of a loop that carries rows (carries_rows): its results are known in S afterwards. False,
+ * with nothing done: what it carries is not known in that way. */
+bool turn_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out);
 
 /* --- arrayops.c ----------------------------------------------------------------------------- */
 

@@ -68,13 +68,6 @@ bool makes_rows(Flat *fl, const VarSet *variant, const Body *b, int at)
     return is_dest && !varset_has(inside, s->pat.at[0]) && writes_rows(fl, variant, user);
 }
 
-bool joins_rows(const Flat *fl, const VarSet *variant, const Stm *s)
-{
-    const Exp *e = s->exp;
-    return fl->level == 1 && e->kind == E_CONCAT && s->pat.at[0]->type.rank == 1 &&
-           atom_variant(variant, e->concat.n) && !is_consumed(fl, atom_var(s->pat.at[0]));
-}
-
 /* --- Memory --------------------------------------------------------------------------------- */
 
 /* All rows' memory for destination k, with what is there before. */
@@ -181,26 +174,35 @@ static Atom element_of_parts(Flat *fl, const Exp *e, int k, Atom j, Bld *bl)
     return bld_exp(bl, "x", exp_if(cx, e->loc, is_here, then_, else_));
 }
 
+MapNest numbers_of_points(Flat *fl, const MapNest *S, Atom width, const Ragged *r, Loc loc,
+                          Atom *number)
+{
+    Ctx *cx = fl->cx;
+    Exp from = {.kind = E_MAP, .loc = loc};
+    Exp *numbers = exp_new(cx, E_IOTA, loc);
+    numbers->iota.n = width;
+    numbers->iota.start = atom_i64(0);
+    numbers->iota.stride = atom_i64(1);
+    Var *all = exp_pat(cx, "js", numbers).at[0], *j = var_new(cx, "j", type_prim(T_I64), loc);
+    varmap_put(fl->defs, all, numbers);
+    Vars params = {0};
+    vec_push(cx->perm, &params, j);
+    vec_push(cx->perm, &from.soac.arrs, atom_var(all));
+    *number = atom_var(j);
+    return points_of(fl, S, &from, &params, r);
+}
+
 void join_rows(Flat *fl, MapNest *S, const Stm *s, Bld *out)
 {
     Ctx *cx = fl->cx;
     const Exp *e = s->exp;
     Ragged r = ragged_of(fl, S, e->concat.n, e->loc, out);
-    Exp from = {.kind = E_MAP, .loc = e->loc}; /* of the points' numbers in their rows */
-    Exp *numbers = exp_new(cx, E_IOTA, e->loc);
-    numbers->iota.n = e->concat.n;
-    numbers->iota.start = atom_i64(0);
-    numbers->iota.stride = atom_i64(1);
-    Var *all = exp_pat(cx, "js", numbers).at[0], *j = var_new(cx, "j", type_prim(T_I64), e->loc);
-    varmap_put(fl->defs, all, numbers);
-    Vars params = {0};
-    vec_push(cx->perm, &params, j);
-    vec_push(cx->perm, &from.soac.arrs, atom_var(all));
-    MapNest P = points_of(fl, S, &from, &params, &r);
+    Atom j;
+    MapNest P = numbers_of_points(fl, S, e->concat.n, &r, e->loc, &j);
     log_rule(fl, "G10", S, e, "a ragged dimension: all points, balanced");
     Bld bl = bld_new(cx);
     Seg sg = {.kind = E_SEGMAP, .S = &P, .loc = e->loc};
-    vec_push(cx->perm, &sg.res, element_of_parts(fl, e, 0, atom_var(j), &bl));
+    vec_push(cx->perm, &sg.res, element_of_parts(fl, e, 0, j, &bl));
     sg.stms = bl.stms;
     Atoms res = bind_fresh(fl, &P, &s->pat, seg_make(fl, &sg), out);
     know_row(fl, S, s->pat.at[0], res.at[0], e->concat.n, &r, e->loc);

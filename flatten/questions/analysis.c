@@ -126,6 +126,13 @@ bool soac_is_ragged(const Flat *fl, const VarSet *variant, const Stm *s)
     return !e->soac.op || is_flat_op(variant, e);
 }
 
+bool joins_rows(const Flat *fl, const VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    return fl->level == 1 && e->kind == E_CONCAT && s->pat.at[0]->type.rank == 1 &&
+           atom_variant(variant, e->concat.n) && !is_consumed(fl, atom_var(s->pat.at[0]));
+}
+
 bool is_ragged_within(Flat *fl, VarSet *variant, const Body *b)
 {
     for (int i = 0; i < b->stms.n; i++) {
@@ -146,10 +153,197 @@ bool turns_vary(const VarSet *variant, const Exp *loop)
                                        : varset_has(variant, loop->loop.cond);
 }
 
+/* Only the members that occur in b matter. */
+static void copy_into(VarSet *to, const Body *b, const VarSet *from)
+{
+    Arena *tmp = arena_new();
+    Ctx cx = {.perm = tmp};
+    Vars frees = free_vars_body(&cx, b);
+    for (int i = 0; i < frees.n; i++)
+        if (varset_has(from, frees.at[i]))
+            varset_add(to, frees.at[i]);
+    arena_free(tmp);
+}
+
+bool has_strides(const Exp *e)
+{
+    for (int k = 0; e->kind == E_INDEX && k < e->index.at.n; k++)
+        if (e->index.at.at[k].is_slice && !atom_is_int(e->index.at.at[k].stride, 1))
+            return true;
+    return false;
+}
+
+bool size_turns(const Exp *loop, Atom size)
+{
+    return size.var && vars_find(&loop->loop.params, size.var) >= 0;
+}
+
+/* Which result of b's statement number *at is it? -1: no statement's. */
+static int result_of(const Body *b, Atom a, int *at)
+{
+    for (int i = b->stms.n - 1; i >= 0; i--) {
+        int k = a.var ? vars_find(&b->stms.at[i].pat, a.var) : -1;
+        *at = i;
+        if (k >= 0)
+            return k;
+    }
+    return -1;
+}
+
+/* Are the points of all rows a known when b is done: its own, or a part of such? Of
+ * loops and branches all results at once: which were `asked`. */
+static bool gives_rows(Flat *fl, VarSet *variant, const Body *b, Atom a, VarSet *asked)
+{
+    int at, k = result_of(b, a, &at);
+    const Stm *s = k < 0 ? NULL : &b->stms.at[at];
+    if (!s || is_consumed(fl, a))
+        return !s;
+    const Exp *e = s->exp;
+    bool compound = e->kind == E_LOOP || e->kind == E_IF;
+    if (compound && varset_has(asked, s->pat.at[0]))
+        return true;
+    if (compound)
+        varset_add(asked, s->pat.at[0]);
+    switch (e->kind) {
+    case E_ATOM: return gives_rows(fl, variant, b, e->atom, asked);
+    case E_RESHAPE: /* of a size that is said in other words */
+        return atom_type(e->reshape.arr).rank == 1 && atom_type(a).rank == 1 &&
+               gives_rows(fl, variant, b, e->reshape.arr, asked);
+    case E_INDEX: return !has_strides(e) && gives_rows(fl, variant, b, e->index.arr, asked);
+    case E_IOTA:
+    case E_REPLICATE:
+    case E_SCATTER:
+    case E_ARRAYLIT: return true;
+    case E_CONCAT: return joins_rows(fl, variant, s);
+    case E_LOOP: return carries_rows(fl, variant, s);
+    case E_IF: return parts_rows(fl, variant, s);
+    default: return soac_is_ragged(fl, variant, s) || soac_is_parallel(fl, variant, s);
+    }
+}
+
 /* May the branches be taken apart: do they leave what they use as it is? */
 static bool branch_parts(Flat *fl, const Exp *e)
 {
     return exp_consumes(fl->cx, e).n == 0;
+}
+
+static bool is_own(const Vars *pat, Atom size)
+{
+    return size.var && vars_find(pat, size.var) >= 0;
+}
+
+bool is_row_of(const VarSet *variant, const Vars *pat, const Var *v)
+{
+    return v->type.rank > 0 &&
+           (atom_variant(variant, v->type.dims[0]) || is_own(pat, v->type.dims[0]));
+}
+
+static bool is_regular_inside(const VarSet *variant, const Vars *pat, const Var *v)
+{
+    for (int d = 1; d < v->type.rank; d++)
+        if (atom_variant(variant, v->type.dims[d]) || is_own(pat, v->type.dims[d]))
+            return false;
+    return true;
+}
+
+/* Has the pattern rows, and nothing that is less regular? */
+static bool has_rows(const Flat *fl, const VarSet *variant, const Vars *pat)
+{
+    bool any = false;
+    for (int k = 0; k < pat->n; k++) {
+        bool row = is_row_of(variant, pat, pat->at[k]);
+        if (!is_regular_inside(variant, pat, pat->at[k]) ||
+            (row && is_consumed(fl, atom_var(pat->at[k]))))
+            return false;
+        any |= row;
+    }
+    return any;
+}
+
+/* Does b give all that are rows by pat? */
+static bool body_gives_rows(Flat *fl, const VarSet *variant, const Vars *pat, const Body *b)
+{
+    VarSet *inside = varmap_new(fl->cx->perm), *asked = varmap_new(fl->cx->perm);
+    copy_into(inside, b, variant);
+    for (int i = 0; i < b->stms.n; i++)
+        for (int k = 0; k < b->stms.at[i].pat.n; k++)
+            varset_add(inside, b->stms.at[i].pat.at[k]);
+    for (int k = 0; k < pat->n; k++)
+        if (is_row_of(variant, pat, pat->at[k]) && !gives_rows(fl, inside, b, b->res.at[k], asked))
+            return false;
+    return true;
+}
+
+static void add_sizes(VarSet *variant, const Exp *loop)
+{
+    for (int k = 0; k < loop->loop.params.n; k++) {
+        const Var *p = loop->loop.params.at[k];
+        if (p->type.rank > 0 && size_turns(loop, p->type.dims[0]))
+            varset_add(variant, p->type.dims[0].var);
+    }
+}
+
+bool carries_rows(Flat *fl, VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (e->kind != E_LOOP || !fl->ragged || fl->level != 1 || (e->attrs & ATTR_SEQUENTIAL) ||
+        !has_rows(fl, variant, &e->loop.params) || !has_rows(fl, variant, &s->pat))
+        return false;
+    add_sizes(variant, e);
+    add_variant_params(fl, variant, e);
+    return body_gives_rows(fl, variant, &e->loop.params, e->loop.body);
+}
+
+bool parts_rows(Flat *fl, VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    return e->kind == E_IF && fl->ragged && fl->level == 1 && !(e->attrs & ATTR_SEQUENTIAL) &&
+           has_rows(fl, variant, &s->pat) && branch_parts(fl, e) &&
+           body_gives_rows(fl, variant, &s->pat, e->branch.then_) &&
+           body_gives_rows(fl, variant, &s->pat, e->branch.else_);
+}
+
+/* Does b nothing but choose between what is there, and compute numbers? */
+static bool only_chooses(const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        switch (e->kind) {
+        case E_ATOM:
+        case E_PRIM:
+        case E_CONV:
+        case E_INDEX:
+        case E_IOTA:
+        case E_REPLICATE:
+        case E_ARRAYLIT:
+            if (exp_traps(e))
+                return false;
+            break;
+        case E_IF:
+            if (!only_chooses(e->branch.then_) || !only_chooses(e->branch.else_))
+                return false;
+            break;
+        default: return false;
+        }
+    }
+    return true;
+}
+
+bool chooses_rows(Flat *fl, VarSet *variant, const Stm *s)
+{
+    if (!parts_rows(fl, variant, s) || !only_chooses(s->exp->branch.then_) ||
+        !only_chooses(s->exp->branch.else_))
+        return false;
+    const Var *first = NULL;
+    for (int k = 0; k < s->pat.n; k++) {
+        const Var *v = s->pat.at[k];
+        if (!is_row_of(variant, &s->pat, v))
+            continue;
+        if (v->type.rank > 1 || (first && !atom_eq(first->type.dims[0], v->type.dims[0])))
+            return false;
+        first = v;
+    }
+    return true;
 }
 
 /* --- Inner parallelism ---------------------------------------------------------------------- */
@@ -231,20 +425,21 @@ static int64_t varying_if_worth(const Flat *fl, int64_t par)
 static int64_t loop_par(Flat *fl, VarSet *variant, const Stm *s)
 {
     const Exp *e = s->exp;
-    bool may_vary = fl->ragged && fl->level == 1;
-    if (types_variant(variant, &e->loop.params) ||
+    bool may_vary = fl->ragged && fl->level == 1, carries = carries_rows(fl, variant, s);
+    if ((types_variant(variant, &e->loop.params) && !carries) ||
         (!may_vary && (e->loop.kind != LOOP_FOR || atom_variant(variant, e->loop.bound))))
         return 0;
     add_variant_params(fl, variant, e);
-    bool varies = turns_vary(variant, e);
+    bool varies = carries || turns_vary(variant, e);
     int64_t par = inside_par(fl, variant, e->loop.body);
     return varies ? varying_if_worth(fl, par) : par;
 }
 
-static int64_t branch_par(Flat *fl, VarSet *variant, const Exp *e)
+static int64_t branch_par(Flat *fl, VarSet *variant, const Stm *s)
 {
     /* G8 is not among the rules of moderate flattening. */
-    bool varies = atom_variant(variant, e->branch.test);
+    const Exp *e = s->exp;
+    bool varies = atom_variant(variant, e->branch.test) || parts_rows(fl, variant, s);
     if (fl->mode == FLATTEN_MODERATE ||
         (varies && (!fl->ragged || fl->level != 1 || !branch_parts(fl, e))))
         return 0;
@@ -283,25 +478,15 @@ static int64_t soac_par(Flat *fl, VarSet *variant, const Stm *s)
 int64_t stm_par(Flat *fl, VarSet *variant, const Stm *s)
 {
     const Exp *e = s->exp;
-    if ((e->attrs & ATTR_SEQUENTIAL) || types_variant(variant, &s->pat))
+    if ((e->attrs & ATTR_SEQUENTIAL) ||
+        (types_variant(variant, &s->pat) && !carries_rows(fl, variant, s) &&
+         !parts_rows(fl, variant, s)))
         return 0;
     if (e->kind == E_LOOP)
         return loop_par(fl, variant, s);
     if (e->kind == E_IF)
-        return branch_par(fl, variant, e);
+        return branch_par(fl, variant, s);
     return exp_is_soac(e) ? soac_par(fl, variant, s) : 0;
-}
-
-/* Only the members that occur in b matter. */
-static void copy_into(VarSet *to, const Body *b, const VarSet *from)
-{
-    Arena *tmp = arena_new();
-    Ctx cx = {.perm = tmp};
-    Vars frees = free_vars_body(&cx, b);
-    for (int i = 0; i < frees.n; i++)
-        if (varset_has(from, frees.at[i]))
-            varset_add(to, frees.at[i]);
-    arena_free(tmp);
 }
 
 int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b)
@@ -326,8 +511,10 @@ static int64_t varying_stm(Flat *fl, VarSet *variant, const Stm *s)
     if (par == 0)
         return 0;
     if (e->kind == E_LOOP)
-        return turns_vary(variant, e) ? par : varying_in(fl, variant, e->loop.body);
-    if (atom_variant(variant, e->branch.test))
+        return turns_vary(variant, e) || carries_rows(fl, variant, s)
+                   ? par
+                   : varying_in(fl, variant, e->loop.body);
+    if (atom_variant(variant, e->branch.test) || parts_rows(fl, variant, s))
         return par;
     int64_t a = varying_in(fl, variant, e->branch.then_);
     int64_t b = varying_in(fl, variant, e->branch.else_);
@@ -357,6 +544,28 @@ int64_t varying_par(const Flat *fl, const MapNest *S, const Body *b)
     all.ragged = true;
     nest_vars(S, variant);
     return varying_in(&all, variant, b);
+}
+
+static bool rows_turn_in(Flat *fl, VarSet *variant, const Body *b)
+{
+    bool found = false;
+    for (int i = 0; i < b->stms.n && !found; i++) {
+        const Stm *s = &b->stms.at[i];
+        found = s->exp->kind == E_LOOP && stm_par(fl, variant, s) > 0 &&
+                (carries_rows(fl, variant, s) || rows_turn_in(fl, variant, s->exp->loop.body));
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return found;
+}
+
+bool rows_in_turns(const Flat *fl, const MapNest *S, const Body *b)
+{
+    Flat all = *fl;
+    VarSet *variant = varmap_new(fl->cx->perm);
+    all.ragged = fl->mode == FLATTEN_INCREMENTAL || fl->mode == FLATTEN_FULL;
+    nest_vars(S, variant);
+    return rows_turn_in(&all, variant, b);
 }
 
 static bool reads_regular(const VarSet *variant, const Exp *e)

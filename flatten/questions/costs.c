@@ -674,3 +674,10 @@ Par par_of_row_groups(const Extent *x, Bld *bl)
     p.cost.never = "rows of any length are shared out equally by what follows";
     return p;
 }
+
+Par par_of_turns(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+{
+    Par p = {.version = par_of_nest(fl, S, bl), .all = par_in_all(fl, S, b, bl), .balanced = true};
+    p.cost = (Cost){.spared = atom_i64(0), .steps = atom_i64(1), .elems = p.version};
+    return p;
+}
