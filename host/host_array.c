@@ -177,9 +177,9 @@ static void iota_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
-    if (is_computed(pb, v)) /* of whatever size: nobody reads it where that is none */
-        return;
     check_size(pb, e->loc, e->iota.n, NULL, 0);
+    if (is_computed(pb, v))
+        return;
     ArrLoc dst = host_result(pb, v);
     pb_op(pb, (HostOp){.kind = H_IOTA,
                        .loc = e->loc,

@@ -192,15 +192,14 @@ static void scan_index(Scan *sc, const Stm *s)
     const Exp *e = s->exp;
     Part w = view_of(sc, e->index.arr), r = w;
     const Var *v = s->pat.at[0];
-    IxKind most = IX_SAME;
-    for (int k = 0; k < e->index.at.n; k++)
-        most = max_kind(most, kind_of(sc, e->index.at.at[k].start));
+    IxKind most = w.root ? IX_SAME : IX_MIXED;
     if (w.root) {
         r.n_free = 0;
         for (int k = 0; k < e->index.at.n; k++) {
             DimIndex d = e->index.at.at[k];
             int dim = w.free[k];
             IxKind start = kind_of(sc, d.start);
+            most = max_kind(most, start);
             if (d.is_slice) {
                 r.free[r.n_free++] = dim;
                 if (!atom_is_int(d.stride, 1) && !atom_is_int(d.stride, -1))

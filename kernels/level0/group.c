@@ -130,8 +130,10 @@ static void walk_seg(Walk *w, const Exp *e)
                 n.elem =
                     group_time_add(cx, n.elem, group_time_read(cx, is_local(w, d->arrs.at[j])));
     }
-    if (!n.width)
+    if (!n.width) {
+        w->rows = false;
         return;
+    }
     n.elem = group_time_add(cx, n.elem, body_time(w, e->seg.body));
     if (e->kind == E_SEGRED || e->kind == E_SEGSCAN) {
         GroupTime op = body_time(w, e->seg.op->body);
@@ -334,10 +336,10 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     w.work.local = kg_local_bytes(kg);
     w.work.size = size;
     w.work.several = kg->columns != NULL;
-    const KExp *threads = group_threads(pb, &w, kg->columns && kg->few);
+    bool beside = k->fun->columns == KC_LATER, rows = !beside && reduces_rows(&w);
+    const KExp *threads = group_threads(pb, &w, kg->columns && (w.scans || rows));
     pb_op(pb, (HostOp){.kind = H_EXP, .var = size, .exp = threads});
     if (kg->columns) {
-        bool beside = k->fun->columns == KC_LATER, rows = !beside && reduces_rows(&w);
         const KExp *several = group_columns(cx, kg->group_size, w.work.local, total,
                                             beside ? 0
                                             : rows ? ROWS_TEAM

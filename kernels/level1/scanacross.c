@@ -11,6 +11,7 @@
  * Where work-items work for themselves each has a strip (segacross.c).
  *
  * Elements are made twice: this is for short code. */
+#include "common/policy.h"
 #include "kernels/level1/segments.h"
 
 enum {
@@ -360,21 +361,28 @@ static void launch_all(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     pb_end(pb);
 }
 
+/* By groups, which exchange sums in local memory, or by work-items in strips. */
+static const KExp *can_launch(Ctx *cx, const Stm *s)
+{
+    const KExp *groups = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
+    const KExp *alone = sx_const(cx, has_strips(s));
+    return sx_select(cx, groups, seg_tile_fits(cx, s->exp, 0), alone);
+}
+
 void segscan_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
+    const KExp *beside = sx_atom(cx, nest->at[nest->n - 2].width);
+    int least = nest->n > 2 ? RT_USUAL_WARP : LEAST_BESIDE; /* as in reduce_across */
     if (!seg_is_short(e->seg.body, true) || !seg_is_short(e->seg.op->body, true)) {
         segscan_chunks(pb, s, outs);
         return;
     }
-    const KExp *groups = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
-    if (has_strips(s))
-        groups = sx_const(cx, 1);
-    const KExp *beside = sx_atom(cx, nest->at[nest->n - 2].width);
-    pb_choose(pb, "segscan_across", groups, cost_percent(cx, beside, sx_const(cx, LEAST_BESIDE)),
-              "segments lie beside each other");
+    pb_choose(pb, "segscan_across", can_launch(cx, s),
+              cost_percent(cx, beside, sx_const(cx, least)),
+              "segments enough lie beside each other");
     launch_all(pb, s, outs);
     pb_else(pb);
     segscan_chunks(pb, s, outs);

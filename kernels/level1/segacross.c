@@ -21,12 +21,12 @@ enum {
 
 /* --- Numbers ------------------------------------------------------------------------------- */
 
-/* Segments of a block where there are groups, `most` of them unless all segments fill the device:
+/* Segments of a block where there are groups, `some` of them unless all segments fill the device:
  * then one thread to each suffices. */
-static const KExp *beside_in_group(Ctx *cx, const KExp *n_segs, const KExp *fill, int beside)
+static const KExp *beside_in_group(Ctx *cx, const KExp *n_segs, const KExp *fill, int some)
 {
     const KExp *team = sx_team_size(cx), *round = sx_const(cx, ROUND);
-    const KExp *most = sx_select(cx, sx_op(cx, SX_DIV, n_segs, fill), team, sx_const(cx, beside));
+    const KExp *most = sx_select(cx, sx_op(cx, SX_DIV, n_segs, fill), team, sx_const(cx, some));
     const KExp *blocks = sx_op(cx, SX_MAX, sx_op(cx, SX_CEILDIV, n_segs, most), sx_const(cx, 1));
     const KExp *even = sx_op(cx, SX_CEILDIV, sx_op(cx, SX_CEILDIV, n_segs, blocks), round);
     return sx_op(cx, SX_MIN, team, sx_op(cx, SX_MIN, n_segs, sx_mul(cx, even, round)));
@@ -227,7 +227,7 @@ static void reduce_strip(const Across *t)
     strip_clear(&st);
     strip_add(&st, NULL, NULL);
     const KExp *i = strip_each(&st);
-    put(t, kg_add(kg, t->n.seg, i), strip_get(&st, i));
+    put(t, strip_segment(&st, i), strip_get(&st, i));
     kb_end(kg->kb);
 }
 

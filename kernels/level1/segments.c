@@ -242,7 +242,7 @@ int seg_each(const Exp *e)
         bytes += prim_type_bytes[e->seg.op->params.at[j]->type.elem];
     if (!seg_is_short(e->seg.body, true) || !seg_is_short(e->seg.op->body, true))
         return 1;
-    return bytes <= 8 ? 8 : bytes <= 16 ? 4 : bytes <= 32 ? 2 : 1;
+    return bytes <= 8 ? 8 : bytes <= 16 ? 4 : 1;
 }
 
 /* The elements of a tile, with gaps (see seg_stage_at). */

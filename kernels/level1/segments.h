@@ -121,7 +121,7 @@ const KExp *seg_open_share(KGen *kg, const Chunk *n, const Exp *e);
  * those dealt out, as global memory is read and written, and a run for each thread. */
 /* How many a thread has (1 where the work for each is long, or it is large). */
 int seg_each(const Exp *e);
-/* Not 0 if the local memory has room for a tile. */
+/* Not 0 if the local memory has room for a tile; of no elements: for what threads exchange. */
 const KExp *seg_tile_fits(Ctx *cx, const Exp *e, int each);
 KBuf **seg_stage(KGen *kg, const Accs *ac, int each);
 enum { STAGE_GAP = 32 };

@@ -541,7 +541,7 @@ static void inexact_in_body(void *env, Body *b)
     }
 }
 
-/* Where sums are exact, that is. */
+/* Floats are added up as they come, whole numbers counted exactly: of those it matters. */
 void want_same_elements(Plan *plan, const Exp *e)
 {
     bool exact = false;
