@@ -441,6 +441,23 @@ def rows_in_little_local_memory(box):
 
 
 @case(OPENCL)
+def columns_in_little_local_memory(box):
+    """Scans of columns go along each where what groups exchange does not fit."""
+    (box.path / "pairs.sf").write_text(
+        "def op (a, b, c, d) (e, f, g, h) = (a + e, b * f, c + g, d + h): (i64, i64, i64, i64)\n"
+        "entry main [n][m] (xss: [n][m]i64): [n][m]i64 =\n"
+        "  transpose (map (\\xs -> map (\\(a, b, c, d) -> a + b + c + d)\n"
+        "                          (scan op (0, 1, 0, 0) (map (\\x -> (x, 1 | x, x / 2, -x)) xs))) (transpose xss))\n")
+    rows = str([[i * 5 % 7 + j for j in range(3)] for i in range(900)])
+    want = box.minifut("run pairs.sf", 0, stdin=rows)[0]
+    box.minifut("compile pairs.sf", 0, leaves=["pairs", "pairs.c"], env=QUICK)
+    for told, kernel in (("16384", "segscan_seq"), ("65536", "segscan_across")):
+        _, said = box.run(["./pairs", "-P", "--build-option=-cl-opt-disable", "--param", "main.suff_outer_par_0=" + NEVER,
+                           "--param", "main.suff_intra_par_1=" + NEVER], 0, kernel, stdin=rows, out="^" + re.escape(want) + "$",
+                          env={"MINIFUT_CODE": "gpu", "MINIFUT_SIZED": "0", "MINIFUT_LOCAL_TOLD": told, "XDG_CACHE_HOME": ""})
+
+
+@case(OPENCL)
 def declared_local_memory(box):
     """Kernels that are built for their sizes have more local memory than is told where the device gives it; others are refused."""
     (box.path / "far.sf").write_text("entry main [n][m] (xss: [n][m]i64): [n][m]i64 =\n"
