@@ -2,8 +2,7 @@
  * to turn (varying.c). Those of all elements lie one behind the other in `data`, which may have
  * room for more; the offsets begin at 0.
  *
- *     offs: [n+1]i64, data: [room]t      the row of element e: data[offs[e]], .., of
- * offs[e+1]-offs[e]
+ *     offs: [n+1]i64, data: [room]t      the row of element e: data[offs[e]:offs[e+1]]
  *
  * Where some elements of a nest leave, what they have is put on a shelf, behind what is there. It
  * grows to twice what it has to hold, so that each row is moved a few times at most, and at the end
@@ -11,13 +10,6 @@
 #include "flatten/rules.h"
 
 static const MapNest host_nest;
-
-static void define(Flat *fl, Bld *bl, Var *v, Exp *e)
-{
-    Stm s = {.exp = e};
-    vec_push(fl->cx->perm, &s.pat, v);
-    bld_stm(bl, s);
-}
 
 static Exp *part_of(Flat *fl, Atom arr, Atom begin, Atom n, Loc loc)
 {
@@ -89,7 +81,7 @@ void know_sizes(Flat *fl, MapNest *S, Var *width, Ragged r, Loc loc)
     Atom next = bld_binop(&bl, loc, OP_ADD, row, atom_i64(1));
     Atom begin = bld_exp(&bl, "begin", exp_index(cx, loc, r.offs, &row, 1, true));
     Atom end = bld_exp(&bl, "end", exp_index(cx, loc, r.offs, &next, 1, true));
-    define(fl, &bl, width, exp_binop(cx, loc, OP_SUB, end, begin));
+    bld_define(&bl, width, exp_binop(cx, loc, OP_SUB, end, begin));
     vec_append(cx->perm, &vec_last(&S->dims).pre, &bl.stms);
     r.width = width;
     vec_push(cx->perm, &S->ragged, r);

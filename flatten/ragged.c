@@ -135,13 +135,6 @@ bool offsets_are_there(const Flat *fl, const MapNest *S, Atom width, Atom *offs,
 
 /* --- The nest of points --------------------------------------------------------------------- */
 
-static void define(Flat *fl, Bld *bl, Var *v, Exp *e)
-{
-    Stm s = {.exp = e};
-    vec_push(fl->cx->perm, &s.pat, v);
-    bld_stm(bl, s);
-}
-
 void keep_rows(Flat *fl, MapNest *S, Bld *out)
 {
     MapDim *d = &S->dims.at[0];
@@ -205,7 +198,7 @@ MapNest points_of(Flat *fl, const MapNest *S, const Exp *e, const Vars *params, 
         Atom a = element_from(fl, e->soac.arrs.at[k], r->from, params->at[k], place, &bl);
         if (!a.var)
             a = element_at(fl, e->soac.arrs.at[k], params->at[k], j, &bl);
-        define(fl, &bl, params->at[k], exp_atom(cx, e->loc, a));
+        bld_define(&bl, params->at[k], exp_atom(cx, e->loc, a));
     }
     d->pre = bl.stms;
     return P;
@@ -555,7 +548,7 @@ void know_row(Flat *fl, MapNest *S, Var *v, Atom values, Atom width, const Ragge
         DimIndex whole = {true, atom_i64(0), v->type.dims[d], atom_i64(1)};
         vec_push(cx->perm, &slice->index.at, whole);
     }
-    define(fl, &bl, v, slice);
+    bld_define(&bl, v, slice);
     vec_append(cx->perm, &vec_last(&S->dims).pre, &bl.stms);
 }
 
@@ -583,7 +576,7 @@ static void split_ragged(Flat *fl, MapNest *S, const Stm *s, const Lambda *fn, B
         rule_g10(fl, S, &b->stms.at[i], out);
     Bld names = bld_new(fl->cx);
     for (int k = 0; k < s->pat.n; k++)
-        define(fl, &names, s->pat.at[k], exp_atom(fl->cx, s->exp->loc, b->res.at[k]));
+        bld_define(&names, s->pat.at[k], exp_atom(fl->cx, s->exp->loc, b->res.at[k]));
     vec_append(fl->cx->perm, &vec_last(&S->dims).pre, &names.stms);
 }
 

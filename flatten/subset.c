@@ -12,13 +12,6 @@ static const MapNest host_nest;
 
 /* --- Elements of S ---------------------------------------------------------------------------- */
 
-static void define(Flat *fl, Bld *bl, Var *v, Exp *e)
-{
-    Stm s = {.exp = e};
-    vec_push(fl->cx->perm, &s.pat, v);
-    bld_stm(bl, s);
-}
-
 /* The indices of S of row number `row`. */
 static void define_indices(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
 {
@@ -26,12 +19,12 @@ static void define_indices(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *b
     for (int d = S->dims.n - 1; d >= 0; d--) {
         const MapDim *nd = &S->dims.at[d];
         if (d == 0) {
-            define(fl, bl, nd->idx, exp_atom(cx, loc, row));
+            bld_define(bl, nd->idx, exp_atom(cx, loc, row));
             continue;
         }
         /* where there is a row there is a width */
         Atom width = bld_binop(bl, loc, OP_MAX, nd->width, atom_i64(1));
-        define(fl, bl, nd->idx, exp_binop(cx, loc, OP_REM, row, width));
+        bld_define(bl, nd->idx, exp_binop(cx, loc, OP_REM, row, width));
         row = bld_exp(bl, "row", exp_binop(cx, loc, OP_QUOT, row, width));
     }
 }
@@ -43,14 +36,14 @@ void define_row(Flat *fl, const MapNest *S, Atom row, Loc loc, Bld *bl)
     if (outermost->row) {
         Atom point = atom_var(outermost->idx);
         Exp *own = exp_index(fl->cx, loc, outermost->rows_of, &point, 1, true);
-        define(fl, bl, outermost->row, own);
+        bld_define(bl, outermost->row, own);
     }
     for (int d = 0; d < S->dims.n; d++) {
         const MapDim *nd = &S->dims.at[d];
         for (int k = 0; k < nd->xs.n; k++) {
             Var *x = nd->xs.at[k];
             Atom a = element_at(fl, nd->arrs.at[k], x, atom_var(nd->idx), bl);
-            define(fl, bl, x, exp_atom(fl->cx, loc, a));
+            bld_define(bl, x, exp_atom(fl->cx, loc, a));
         }
         vec_append(fl->cx->perm, &bl->stms, &nd->pre);
     }

@@ -332,6 +332,13 @@ Atoms bld_exps(Bld *bl, const char *base, Exp *e)
     return atoms_of_vars(bl->cx, &s.pat);
 }
 
+void bld_define(Bld *bl, Var *v, Exp *e)
+{
+    Stm s = {.exp = e};
+    vec_push(bl->cx->perm, &s.pat, v);
+    bld_stm(bl, s);
+}
+
 Atom bld_exp(Bld *bl, const char *base, Exp *e)
 {
     Atoms as = bld_exps(bl, base, e);

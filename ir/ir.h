@@ -509,6 +509,7 @@ typedef struct {
 } Bld;
 Bld bld_new(Ctx *cx);
 void bld_stm(Bld *bl, Stm s);
+void bld_define(Bld *bl, Var *v, Exp *e); /* v is bound to e, of one result */
 /* Binds e (one result) to a fresh variable of e's type; for scalar operations constants are not
  * folded here (simplify does it). */
 Atom bld_exp(Bld *bl, const char *base, Exp *e);
