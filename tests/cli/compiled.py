@@ -156,8 +156,17 @@ def ended(box, sig):
                          env={**os.environ, "TMPDIR": str(tmp)})
     p.stdin.write(b"1")
     p.stdin.close()
+
+    def begun():
+        if p.poll() is not None:
+            raise Failed(f"the program has ended with {p.returncode}")
+        try:
+            return os.readlink(f"/proc/{p.pid}/exe").endswith(" (deleted)")
+        except FileNotFoundError:  # it is about to be another one, or ended
+            return False
+
     try:
-        wait_until(lambda: os.readlink(f"/proc/{p.pid}/exe").endswith(" (deleted)"), "the program does not begin")
+        wait_until(begun, "the program does not begin")
         left = list(tmp.iterdir())
         p.send_signal(sig)
         code = p.wait(timeout=60)
