@@ -652,8 +652,8 @@ Par par_of_rows(const Extent *x, Bld *bl)
     enum {
         LAUNCHES = 6, /* of the ragged form: assertions, widths, offsets, what rows give */
         APART = 8,    /* threads read apart from each other: a step is as long as so many, */
-        WAVES = 2     /* ... and of all points together as so many; in step, of half as many, for
-                         which nobody asks whose they are */
+        WAVES = 2     /* ... and of all points together as so many; threads in step, which read
+                         beside each other, half of what e_flat takes, which asks whose they are */
     };
     Par p = {.version = rows_in_effect(x, bl), .all = x->points, .balanced = true};
     Atom steps = x->together ? x->longest : times(bl, (Loc){0}, x->longest, atom_i64(APART));
