@@ -140,18 +140,25 @@ static void add_tile(const Columns *t)
     kb_end(kg->kb);
 }
 
-static void store_own(const Columns *t, const Accs *before, bool full)
+/* The sum up to the element that is bound, where its result is; env: Columns. */
+static void store_sum(void *env, const Accs *sum)
+{
+    const Columns *t = env;
+    const Nest *nest = &t->e->seg.nest;
+    const KExp **ix = NEWN(t->kg->cx->perm, const KExp *, nest->n);
+    nest_indices(t->kg, nest, nest->n, ix);
+    for (int j = 0; j < sum->n; j++)
+        loc_store(t->kg, &t->outs[j], ix, nest->n, kg_of(t->kg, sum->acc[j]));
+}
+
+static void store_own(Columns *t, const Accs *before, bool full)
 {
     KGen *kg = t->kg;
-    const Nest *nest = &t->e->seg.nest;
-    const KExp **ix = NEWN(kg->cx->perm, const KExp *, nest->n);
     const KExp *k = open_own(t);
     if_element(t, k, full);
-    nest_indices(kg, nest, nest->n, ix);
     Accs sum = accs_copy(kg, before, "sum");
     accs_apply(kg, &sum, accs_now(kg, before), own_at(t, k));
-    for (int j = 0; j < sum.n; j++)
-        loc_store(kg, &t->outs[j], ix, nest->n, kg_of(kg, sum.acc[j]));
+    store_sum(t, &sum);
     kb_end(kg->kb);
     close_own(t);
 }
@@ -267,17 +274,6 @@ static void scan_block(Columns *t, KBuf *const *sums)
     for (int j = 0; j < t->ac.n; j++)
         t->own[j] = kb_array(kg->kb, "own", t->ac.types[j], t->each);
     scan_tiles(t);
-}
-
-/* env: Columns */
-static void store_sum(void *env, const Accs *sum)
-{
-    const Columns *t = env;
-    const Nest *nest = &t->e->seg.nest;
-    const KExp **ix = NEWN(t->kg->cx->perm, const KExp *, nest->n);
-    nest_indices(t->kg, nest, nest->n, ix);
-    for (int j = 0; j < sum->n; j++)
-        loc_store(t->kg, &t->outs[j], ix, nest->n, kg_of(t->kg, sum->acc[j]));
 }
 
 static void scan_strip(Columns *t, KBuf *const *sums)
