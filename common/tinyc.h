@@ -10,10 +10,11 @@
 #define __thread /* commands have one thread that asks; libraries are refused */
 #define __VERSION__               "tcc"
 #define __builtin_cpu_supports(x) 0
-#define __builtin_ia32_pause()    __asm__ volatile("pause")
-#define __builtin_ctzll(x)        (__builtin_popcountll(~(x) & ((x)-1)))
-#define __builtin_popcountll(x)   mf_tiny_ones(x)
-#define __builtin_clzll(x)        mf_tiny_zeros(x)
+#define __builtin_prefetch(place)
+#define __builtin_ia32_pause()  __asm__ volatile("pause")
+#define __builtin_ctzll(x)      (__builtin_popcountll(~(x) & ((x)-1)))
+#define __builtin_popcountll(x) mf_tiny_ones(x)
+#define __builtin_clzll(x)      mf_tiny_zeros(x)
 
 static inline int mf_tiny_ones(unsigned long x)
 {

@@ -71,6 +71,21 @@ bool kstm_writes(const KStm *s)
            s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_ARRIVE;
 }
 
+static void find_division(void *env, const KExp *x)
+{
+    bool divides = x->kind == KE_CEILDIV ||
+                   (x->kind == KE_PRIM &&
+                    (x->op == OP_QUOT || x->op == OP_REM || x->op == OP_DIV || x->op == OP_MOD));
+    *(bool *)env |= divides && x->x[1]->kind != KE_CONST;
+}
+
+bool kstm_divides(const KStm *s)
+{
+    bool found = false;
+    kstm_visit_exps(s, find_division, &found);
+    return found;
+}
+
 bool kstm_tells(const KStm *s)
 {
     bool tells = s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_PEEK ||
@@ -89,6 +104,14 @@ bool kstm_turns(const KStm *loop)
         return loop->post;
     return loop->x[0]->kind == KE_CONST && loop->x[1]->kind == KE_CONST &&
            loop->x[0]->c.i < loop->x[1]->c.i;
+}
+
+/* Differences of two i64 have 64 bits without a sign. */
+const KExp *kstm_has_turns(Arena *a, const KStm *loop, const KExp *n)
+{
+    const KExp *lo = kx_conv(a, T_I64, loop->x[0]), *hi = kx_conv(a, T_I64, loop->x[1]);
+    const KExp *turns = kx_conv(a, T_U64, kx_prim2(a, OP_SUB, hi, lo));
+    return kx_and(a, kx_lt(a, lo, hi), kx_lt(a, kx_conv(a, T_U64, n), turns));
 }
 
 int kstm_lanes(const KStm *s)

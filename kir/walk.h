@@ -35,10 +35,14 @@ bool kstm_writes(const KStm *s);
 /* The spaces (set of 1u << KSpace) whose accesses it orders as a place where all work-items of a
  * group meet; 0: it is no such place. */
 unsigned kstm_fence(const KStm *s);
+/* Does it divide by a number that is 0, maybe, where it is not to be done? */
+bool kstm_divides(const KStm *s);
 /* Does it tell other groups something, or see what they tell? */
 bool kstm_tells(const KStm *s);
 /* Is the body of a loop surely entered where the loop is? */
 bool kstm_turns(const KStm *loop);
+/* Has a FOR that counts by one more than n turns? n: an i64, at least 0. */
+const KExp *kstm_has_turns(Arena *a, const KStm *loop, const KExp *n);
 /* How many elements from its position on a statement on a buffer is about. */
 int kstm_lanes(const KStm *s);
 /* The buffer whose memory it is, through all VIEWs. */

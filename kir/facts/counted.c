@@ -7,12 +7,12 @@ struct KCounted {
     const KInfo *info;
     const KStm *loop, *when;
     const KVar *p;
-    const KExp *limit;
-    PtrMap *inside;  /* variable that the loop binds -> its statement */
-    PtrSet *changed; /* variables that it sets */
-    PtrSet *early;   /* loads that no question comes before */
-    const KExp *end; /* p for the values that are wanted */
-    PtrMap *at_end;  /* loaded variable -> its value there */
+    const KExp *first, *limit; /* p is first .. limit - 1 */
+    PtrMap *inside;            /* variable that the loop binds -> its statement */
+    PtrSet *changed;           /* variables that it sets */
+    PtrSet *early;             /* loads that no question comes before */
+    const KExp *end;           /* p for the values that are wanted */
+    PtrMap *at_end;            /* loaded variable -> its value there */
     KBuild *b;
 };
 
@@ -141,7 +141,7 @@ static bool find_early(KCounted *c, const KBlock *b)
     return true;
 }
 
-KCounted *kcounted_of(Arena *a, const KInfo *info, const KStm *loop)
+static KCounted *counted_new(Arena *a, const KInfo *info, const KStm *loop)
 {
     KCounted *c = NEW(a, KCounted);
     *c = (KCounted){.info = info, .loop = loop};
@@ -149,13 +149,32 @@ KCounted *kcounted_of(Arena *a, const KInfo *info, const KStm *loop)
     c->changed = ptrmap_new(a);
     c->early = ptrmap_new(a);
     kblock_visit(&loop->body[0], &(KVisitor){.env = c, .enter = note});
+    return c;
+}
+
+KCounted *kcounted_of(Arena *a, const KInfo *info, const KStm *loop)
+{
+    KCounted *c = counted_new(a, info, loop);
     for (int i = 0; i < loop->body[0].n && !c->when; i++)
         if (is_limit(c, loop->body[0].at[i]))
             c->when = loop->body[0].at[i];
     if (!c->when)
         return NULL;
     c->p = c->when->x[0]->x[0]->var;
+    c->first = kx_conv(a, c->p->type.elem, kx_int(a, 0));
     c->limit = c->when->x[0]->x[1];
+    find_early(c, &loop->body[0]);
+    return c;
+}
+
+KCounted *kcounted_of_turns(Arena *a, const KInfo *info, const KStm *loop)
+{
+    if (loop->kind != KST_FOR || loop->doubling || !kx_is_int(kx_converted(loop->x[2]), 1))
+        return NULL;
+    KCounted *c = counted_new(a, info, loop);
+    c->p = loop->var;
+    c->first = loop->x[0];
+    c->limit = loop->x[1];
     find_early(c, &loop->body[0]);
     return c;
 }
@@ -203,7 +222,7 @@ static const KExp *there(void *env, const KExp *x)
         return kexp_map(a, s->x[0], there, c);
     /* a block has a beginning, whatever else there is */
     const KExp *at = kexp_map(a, s->x[0], there, c), *zero = kx_int(a, 0);
-    const KExp *some = kx_lt(a, kx_conv(a, c->p->type.elem, zero), c->limit);
+    const KExp *some = kx_lt(a, c->first, c->limit);
     at = kx_select(a, some, at, at->type.index ? kx_index(a, zero) : zero);
     KVar *v = kb_var_new(c->b, "there", x->var->type);
     kb_load_var(c->b, v, s->buf, at);
@@ -227,23 +246,39 @@ const KExp *kcounted_position(const KExp *cond)
     return cond->x[0]->x[1]->x[0];
 }
 
+/* The n of the range; *base: the position for the first p. */
+static const KExp *begin(KCounted *c, KBuild *b, const KExp *cond, const KExp **base)
+{
+    c->b = b;
+    c->at_end = ptrmap_new(b->arena); /* what is loaded is the same for all */
+    *base = kb_let(b, "base", value_at(c, kcounted_position(cond), c->first));
+    return kb_let(b, "n", value_at(c, cond->x[0]->x[1]->x[1], c->first));
+}
+
+static const KExp *is_within(Arena *a, const KExp *x, const KExp *n)
+{
+    return kx_and(a, kx_prim2(a, OP_LE, kx_int(a, 0), x), kx_lt(a, x, n));
+}
+
 const KExp *kcounted_beyond(KCounted *c, KBuild *b, const KExp *cond, const KExp **base)
 {
     Arena *a = b->arena;
-    PrimType t = c->p->type.elem;
-    const KExp *zero = kx_conv(a, t, kx_int(a, 0)), *one = kx_conv(a, t, kx_int(a, 1));
-    const KExp *at = kcounted_position(cond), *n = cond->x[0]->x[1]->x[1];
-    c->b = b;
-    c->at_end = ptrmap_new(a); /* what is loaded is the same for all */
-    *base = kb_let(b, "base", value_at(c, at, zero));
-    const KExp *ends[] = {*base, value_at(c, at, kx_prim2(a, OP_SUB, c->limit, one))};
-    const KExp *beyond = NULL;
-    n = kb_let(b, "n", value_at(c, n, zero));
+    const KExp *one = kx_conv(a, c->p->type.elem, kx_int(a, 1));
+    const KExp *n = begin(c, b, cond, base), *beyond = NULL;
+    const KExp *last = kx_prim2(a, OP_SUB, c->limit, one);
+    const KExp *ends[] = {*base, value_at(c, kcounted_position(cond), last)};
     for (int i = 0; i < 2; i++) {
         const KExp *end = kb_let(b, "end", ends[i]);
-        const KExp *low = kx_prim2(a, OP_LE, kx_int(a, 0), end), *high = kx_lt(a, end, n);
-        const KExp *out = kb_let(b, "beyond", kx_not(a, kx_and(a, low, high)));
+        const KExp *out = kb_let(b, "beyond", kx_not(a, is_within(a, end, n)));
         beyond = beyond ? kx_or(a, beyond, out) : out;
     }
-    return kx_and(a, kx_lt(a, zero, c->limit), beyond);
+    return kx_and(a, kx_lt(a, c->first, c->limit), beyond);
+}
+
+const KExp *kcounted_within(KCounted *c, KBuild *b, const KExp *cond)
+{
+    Arena *a = b->arena;
+    const KExp *base, *n = begin(c, b, cond, &base);
+    const KExp *some = kx_sub(a, n, base), *none = kx_int(a, 0);
+    return kb_let(b, "within", kx_select(a, is_within(a, base, n), some, none));
 }

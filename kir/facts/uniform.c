@@ -204,6 +204,7 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_ARRAY:
     case KST_FRESH:
     case KST_RACE:
+    case KST_PREFETCH:
     case KST_POST:
     case KST_BARRIER:
     case KST_FAIL:

@@ -531,6 +531,7 @@ static void check_own(Check *c, const KStm *s)
     case KST_ATOMIC:
     case KST_CAS: check_atomic(c, s); return;
     case KST_RACE: check_write(c, s, 1); return;
+    case KST_PREFETCH: check_index(c, s, 1); return;
     case KST_PEEK:
     case KST_POST:
     case KST_ARRIVE: check_told(c, s); return;

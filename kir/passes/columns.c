@@ -123,6 +123,7 @@ static bool ask_stm(void *env, KStm *s)
     case KST_VAR:
     case KST_SET:
     case KST_LOAD:
+    case KST_PREFETCH:
     case KST_ARRAY:
     case KST_FRESH:
     case KST_FOR:

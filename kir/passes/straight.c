@@ -50,21 +50,6 @@ static bool note_bound(void *env, KStm *s)
     return true;
 }
 
-static void find_division(void *env, const KExp *x)
-{
-    bool divides = x->kind == KE_PRIM &&
-                   (x->op == OP_QUOT || x->op == OP_REM || x->op == OP_DIV || x->op == OP_MOD);
-    *(bool *)env |= divides && x->x[1]->kind != KE_CONST;
-}
-
-/* By a number that may be 0 where nobody was to divide. */
-static bool divides(const KStm *s)
-{
-    bool found = false;
-    kstm_visit_exps(s, find_division, &found);
-    return found;
-}
-
 /* What a second time would find changed: memory that the turns write (or, of the group's, that
  * somebody may be writing while its beginning is loaded). */
 static bool reads_own(const Found *f, const KStm *s)
@@ -89,7 +74,7 @@ static void look(Found *f, const KBlock *b, bool sometimes)
 {
     for (int i = 0; i < b->n; i++) {
         const KStm *s = b->at[i];
-        f->others += sometimes && divides(s);
+        f->others += sometimes && kstm_divides(s);
         if (s->kind == KST_WORK) {
             look(f, &s->body[0], sometimes);
         } else if (is_check(s)) {

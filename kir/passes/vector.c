@@ -70,6 +70,7 @@ static bool is_passable(const KStm *s)
     case KST_CAS:
     case KST_RACE:
     case KST_PEEK:
+    case KST_PREFETCH:
     case KST_ARRIVE:
     case KST_POST:
     case KST_FOR:

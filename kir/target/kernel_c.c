@@ -116,6 +116,13 @@ static void peek_text(Out *o, const KWords *w, const KStm *s)
     out_puts(o, ");\n");
 }
 
+static void prefetch_text(Out *o, const KStm *s)
+{
+    out_printf(o, "mf_prefetch(%s, ", s->buf->name);
+    exp_c(o, s->x[0], P_SELECT);
+    out_puts(o, ");\n");
+}
+
 static void post_text(Out *o, const KWords *w, const KStm *s)
 {
     out_printf(o, "mf_post_%s(&", prim_type_text[s->buf->elem]);
@@ -280,6 +287,7 @@ static void line_text(Out *o, const KWords *w, const KStm *s)
     case KST_STORE: store_text(o, w, s); return;
     case KST_RACE: race_text(o, w, s); return;
     case KST_PEEK: peek_text(o, w, s); return;
+    case KST_PREFETCH: prefetch_text(o, s); return;
     case KST_POST: post_text(o, w, s); return;
     case KST_ARRIVE: arrive_text(o, w, s); return;
     case KST_ARRAY:

@@ -24,6 +24,7 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(RACE, "@ = 1"),
     ROW(PEEK, "V = @"),
     ROW(POST, "@ = 1"),
+    ROW(PREFETCH, "@"),
     ROW(ARRIVE, "V = @"),
     ROW(FOR, "V from 0 to 1 by unroll {"),
     ROW(WHILE, "0 {"),

@@ -10,5 +10,7 @@ void kir_split_scatters(Arena *a, KFun *f); /* split.c */
 void kir_split_edges(Arena *a, KFun *f);    /* split.c */
 void kir_lanes(Arena *a, KFun *f);          /* lanes.c */
 void kir_unswitch(Arena *a, KFun *f);       /* unswitch.c */
+void kir_bound_loops(Arena *a, KFun *f);    /* bounded.c */
+void kir_load_ahead(Arena *a, KFun *f);     /* ahead.c */
 
 #endif

@@ -188,6 +188,10 @@ typedef mf_i64 mf_index;
 #define mf_min_index(a, b)        mf_min_i64(a, b)
 #define mf_max_index(a, b)        mf_max_i64(a, b)
 
+/* There need not be such an element. */
+#define mf_prefetch(buf, at)                                                                       \
+    __builtin_prefetch((const void *)((uintptr_t)(buf) + (uintptr_t)(at) * sizeof *(buf)))
+
 /* --- Loops with functions, as vectors --- */
 
 /* Without calls: see common/scalar.h. */

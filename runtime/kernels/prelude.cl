@@ -172,6 +172,8 @@ MF_ADDS(__local, shared, f64, double, ulong, mf_atom_cmpxchg, "d")
 #define MF_WRITE_ANY(place, number) ((place) = (number))
 #endif
 
+#define mf_prefetch(buf, at) prefetch((buf) + (at), 1)
+
 /* Words in global memory by which the groups of a launch tell each other something while they run: written
  * and read whole, past the caches of compute units. */
 #ifdef MF_RACES

@@ -413,6 +413,7 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_CALL: ev_call(ev, it, s); return;
     case KST_GIVE: ev_give(ev, it, s); return;
     case KST_FRESH:
+    case KST_PREFETCH:
     case KST_COMMENT: return;
     case KST_SHUFFLE:
     case N_KSTMS: EV_ERROR(ev, "cannot run %s", kstm_info[s->kind].word); return;
