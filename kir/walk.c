@@ -71,12 +71,17 @@ bool kstm_writes(const KStm *s)
            s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_ARRIVE;
 }
 
-static void find_division(void *env, const KExp *x)
+bool kexp_divides(const KExp *x)
 {
     bool divides = x->kind == KE_CEILDIV ||
                    (x->kind == KE_PRIM &&
                     (x->op == OP_QUOT || x->op == OP_REM || x->op == OP_DIV || x->op == OP_MOD));
-    *(bool *)env |= divides && x->x[1]->kind != KE_CONST;
+    return divides && x->x[1]->kind != KE_CONST;
+}
+
+static void find_division(void *env, const KExp *x)
+{
+    *(bool *)env |= kexp_divides(x);
 }
 
 bool kstm_divides(const KStm *s)

@@ -35,8 +35,10 @@ bool kstm_writes(const KStm *s);
 /* The spaces (set of 1u << KSpace) whose accesses it orders as a place where all work-items of a
  * group meet; 0: it is no such place. */
 unsigned kstm_fence(const KStm *s);
-/* Does it divide by a number that is 0, maybe, where it is not to be done? */
+/* Does it divide by a number that is 0, maybe, where it is not to be done? Of an expression:
+ * itself, not what is inside. */
 bool kstm_divides(const KStm *s);
+bool kexp_divides(const KExp *x);
 /* Does it tell other groups something, or see what they tell? */
 bool kstm_tells(const KStm *s);
 /* Is the body of a loop surely entered where the loop is? */

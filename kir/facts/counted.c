@@ -47,9 +47,12 @@ static Slope slope_of_var(const KCounted *c, const KVar *v)
     return same ? SAME : OTHER;
 }
 
-/* A conversion keeps what p is, not what sums in fewer bits are. */
+/* A conversion keeps what p is, not what sums in fewer bits are. Where there is no question, turns
+ * that are not there may be what a division is not to be done for. */
 static Slope slope(const KCounted *c, const KExp *x)
 {
+    if (!c->when && kexp_divides(x))
+        return OTHER;
     if (x->kind == KE_VAR)
         return slope_of_var(c, x->var);
     bool all_same = true;

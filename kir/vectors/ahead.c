@@ -62,8 +62,8 @@ static void need_stm(Need *n, const KStm *s)
 {
     bool load = s->kind == KST_LOAD && ptrset_has(n->turn->known, s) && kstm_lanes(s) == 1 &&
                 !kblock_writes(&n->turn->loop->body[0], s->buf);
-    bool let = s->kind == KST_LET && ptrset_has(n->turn->own, s) && !kstm_divides(s);
-    n->plain &= load || let;
+    bool let = s->kind == KST_LET && ptrset_has(n->turn->own, s);
+    n->plain &= (load || let) && !kstm_divides(s);
     if (!n->plain)
         return;
     Need place = {.turn = n->turn, .needed = n->needed, .plain = true};
@@ -113,7 +113,7 @@ static void find_places(const Turn *t, const KBlock *b, Ahead *ahead)
             find_places(t, &s->body[0], ahead);
         if (s->kind != KST_LOAD || s->buf->space != KS_GLOBAL || is_asked(ahead, s->buf))
             continue;
-        Need n = {.turn = t, .needed = ptrmap_new(t->arena), .plain = true};
+        Need n = {.turn = t, .needed = ptrmap_new(t->arena), .plain = !kstm_divides(s)};
         need_exp(&n, s->x[0]);
         if (!n.plain || !n.loads)
             continue;
