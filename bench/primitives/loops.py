@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The primitives on a CPU against plain C loops (loops.c, by the C compiler with -O3 -march=native, one thread), in
-turns: microseconds of both, their ratio, and its geometric mean. Checks every result of both.
+"""The primitives on a CPU against plain C loops (loops.c, by the C compiler with -O3 -march=native, one thread but for
+the sparse product), in turns: microseconds of both, their ratio, and its geometric mean. Checks every result of both.
 
     run.py prepare FOLDER               binaries
     loops.py [-d DEVICE] FOLDER
@@ -22,7 +22,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-from cases import CASES  # noqa: E402
+from cases import CASES, RAGGED  # noqa: E402
 from ratios import grid  # noqa: E402
 from server import Server, ServerError  # noqa: E402
 from values import difference, read_binary, write_values  # noqa: E402
@@ -50,6 +50,7 @@ ROWS = [
     ("stencil, 3 points", "line", LINES),
     ("stencil, 5 points", "plane", [(1024, 1024), (4096, 4096)]),
     ("n-body", "bodies", [(1 << 13,)]),
+    *((f"sparse product, rows: {kind}", "sparse_product", [(1 << 22, k)]) for k, kind in enumerate(RAGGED)),
 ]
 
 LEAST_US = 0.5  # of what a server, which tells whole microseconds, says is 0
@@ -70,7 +71,7 @@ def wanted(only, scale):
 def build_loops(place):
     path = place / "loops.so"
     subprocess.run([os.environ.get("CC", "cc"), "-O3", "-march=native", "-shared", "-fPIC", "-o", path,
-                    HERE / "loops.c", "-lm"], check=True)
+                    HERE / "loops.c", "-lm", "-lpthread"], check=True)
     return ctypes.CDLL(str(path))
 
 
@@ -109,7 +110,8 @@ def measure(a, case, server, function, place):
     server.load_made(case.entry, case.maker, place / "sizes")
     server.call()  # builds kernels
     want, results = case.expected(*case.sizes), server.results()
-    loop = Loop(function, case.sizes, inputs_of(server, place), results)
+    sizes = results[0].shape if case.program == "ragged" else case.sizes  # its own tell how many elements, and the kind
+    loop = Loop(function, sizes, inputs_of(server, place), results)
     check(case, results, want, "the program")
     loop.call()
     check(case, loop.results, want, "the loop")

@@ -99,12 +99,12 @@ def test_thresholds(place):
 def test_side_by_side(minifut, place):
     """Two folders of the same commit."""
     python, bench, made = sys.executable, ROOT / "bench", place / "made-primitives"
-    shell(python, bench / "primitives/run.py", "prepare", "--minifut", minifut, "--only", "row sums", made)
+    shell(python, bench / "primitives/run.py", "prepare", "--minifut", minifut, "--only", "row sums,sparse", made)
     few = ["--runs", 3, "--seconds", 0.01, "--json", place / "p.json"]
     text = shell(python, bench / "primitives/run.py", "run", "--scale", 12, "--only", "row sums", *few, made, made).decode()
     check("row sums" in text and "ceilings: " in text and "geometric mean" in text and "FAILED" not in text, text)
-    text = shell(python, bench / "primitives/loops.py", "--scale", 12, "--runs", 3, "--only", "sums,copy", made).decode()
-    check("row sums" in text and "geometric mean" in text, text)
+    text = shell(python, bench / "primitives/loops.py", "--scale", 12, "--runs", 3, "--only", "sums,copy,31", made).decode()
+    check("row sums" in text and "rows: 0 .. 31" in text and "geometric mean" in text, text)
     made = place / "made-programs"
     shell(python, bench / "suite.py", "--minifut", minifut, "prepare", "--binaries", "--modes", "untuned", made,
           "mapscan")
