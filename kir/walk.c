@@ -74,7 +74,7 @@ bool kstm_writes(const KStm *s)
 bool kexp_divides(const KExp *x)
 {
     bool divides = x->kind == KE_CEILDIV ||
-                   (x->kind == KE_PRIM &&
+                   (x->kind == KE_PRIM && !prim_is_float(x->type.elem) &&
                     (x->op == OP_QUOT || x->op == OP_REM || x->op == OP_DIV || x->op == OP_MOD));
     return divides && x->x[1]->kind != KE_CONST;
 }
@@ -96,6 +96,13 @@ bool kstm_tells(const KStm *s)
     bool tells = s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_PEEK ||
                  s->kind == KST_POST || s->kind == KST_ARRIVE;
     return tells && s->buf->space == KS_GLOBAL;
+}
+
+bool kstm_checks(const KStm *s)
+{
+    const KBlock *b = &s->body[0];
+    return s->kind == KST_IF && s->body[1].n == 0 && b->n == 2 && b->at[0]->kind == KST_FAIL &&
+           b->at[1]->kind == KST_LEAVE;
 }
 
 unsigned kstm_fence(const KStm *s)

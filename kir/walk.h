@@ -35,6 +35,8 @@ bool kstm_writes(const KStm *s);
 /* The spaces (set of 1u << KSpace) whose accesses it orders as a place where all work-items of a
  * group meet; 0: it is no such place. */
 unsigned kstm_fence(const KStm *s);
+/* if .. { fail ..; leave .. } */
+bool kstm_checks(const KStm *s);
 /* Does it divide by a number that is 0, maybe, where it is not to be done? Of an expression:
  * itself, not what is inside. */
 bool kstm_divides(const KStm *s);
@@ -43,7 +45,8 @@ bool kexp_divides(const KExp *x);
 bool kstm_tells(const KStm *s);
 /* Is the body of a loop surely entered where the loop is? */
 bool kstm_turns(const KStm *loop);
-/* Has a FOR that counts by one more than n turns? n: an i64, at least 0. */
+/* Has a FOR, of other numbers than u64, that counts by one more than n turns? n: an i64, at least
+ * 0. */
 const KExp *kstm_has_turns(Arena *a, const KStm *loop, const KExp *n);
 /* How many elements from its position on a statement on a buffer is about. */
 int kstm_lanes(const KStm *s);

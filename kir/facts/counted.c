@@ -1,6 +1,7 @@
 /* What grows by one where p does is p, what is bound to it, and sums with what is the same for all
  * p. In 64 bits two ends that both lie within 0 .. n-1 and are less than 2^63 apart have all
- * between them there, too, even where sums wrap around. */
+ * between them there, too, even where sums wrap around; and where one p has a position there, so
+ * have as many behind it as there are positions left. */
 #include "kir/facts/counted.h"
 
 struct KCounted {
@@ -24,8 +25,10 @@ static bool note(void *env, KStm *s)
     KVar *v = kstm_def(s);
     if (v)
         ptrmap_put(c->inside, v, s);
-    if (s->kind == KST_SET)
+    if (kstm_info[s->kind].flags & KF_SET)
         ptrset_add(c->changed, s->var);
+    if (s->kind == KST_HEAP)
+        ptrset_add(c->changed, s->top);
     return true;
 }
 
@@ -47,8 +50,8 @@ static Slope slope_of_var(const KCounted *c, const KVar *v)
     return same ? SAME : OTHER;
 }
 
-/* A conversion keeps what p is, not what sums in fewer bits are. Where there is no question, turns
- * that are not there may be what a division is not to be done for. */
+/* A conversion keeps what p is, not what sums in fewer bits are. Where no question guards what is
+ * done for a p, turns that are not there may be what a division is not to be done for. */
 static Slope slope(const KCounted *c, const KExp *x)
 {
     if (!c->when && kexp_divides(x))
@@ -62,7 +65,8 @@ static Slope slope(const KCounted *c, const KExp *x)
         return SAME;
     if (x->kind == KE_CONV)
         return x->type.elem == T_I64 && x->x[0]->kind == KE_VAR ? slope(c, x->x[0]) : OTHER;
-    if (x->kind != KE_PRIM || x->type.elem != T_I64 || x->type.lanes != 1 || x->n != 2)
+    if (x->kind != KE_PRIM || x->saturate || x->type.elem != T_I64 || x->type.lanes != 1 ||
+        x->n != 2)
         return OTHER;
     Slope left = slope(c, x->x[0]), right = slope(c, x->x[1]);
     if (x->op == OP_ADD && (left == SAME || right == SAME))
@@ -172,7 +176,9 @@ KCounted *kcounted_of(Arena *a, const KInfo *info, const KStm *loop)
 
 KCounted *kcounted_of_turns(Arena *a, const KInfo *info, const KStm *loop)
 {
-    if (loop->kind != KST_FOR || loop->doubling || !kx_is_int(kx_converted(loop->x[2]), 1))
+    if (loop->kind != KST_FOR || loop->doubling || loop->var->type.elem == T_U64 ||
+        !kx_is_int(kx_converted(loop->x[2]), 1) || kexp_changes(loop->x[0]) ||
+        kexp_changes(loop->x[1]))
         return NULL;
     KCounted *c = counted_new(a, info, loop);
     c->p = loop->var;

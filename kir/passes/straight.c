@@ -27,14 +27,6 @@
 #include "kir/passes/passes.h"
 #include "kir/walk.h"
 
-/* if .. { fail ..; leave .. } */
-static bool is_check(const KStm *s)
-{
-    const KBlock *b = &s->body[0];
-    return s->kind == KST_IF && s->body[1].n == 0 && b->n == 2 && b->at[0]->kind == KST_FAIL &&
-           b->at[1]->kind == KST_LEAVE;
-}
-
 /* What there is in the turns of a loop. */
 typedef struct {
     const KBlock *body;
@@ -77,7 +69,7 @@ static void look(Found *f, const KBlock *b, bool sometimes)
         f->others += sometimes && kstm_divides(s);
         if (s->kind == KST_WORK) {
             look(f, &s->body[0], sometimes);
-        } else if (is_check(s)) {
+        } else if (kstm_checks(s)) {
             f->checks++;
             f->others += !ptrset_has(f->bound, s->body[0].at[1]->target);
             sometimes = true;
@@ -190,7 +182,7 @@ static const KExp *straighten_stm(const Straight *w, KStm *s, const KExp *fine)
             return fine;
         }
         const KExp *so = kb_let(b, "so", s->x[0]), *not_so = kx_not(a, so);
-        if (is_check(s)) {
+        if (kstm_checks(s)) {
             kb_set(b, w->bad, kx_or(a, kx_var(a, w->bad), both(w, fine, so)));
             return kb_let(b, "fine", both(w, fine, not_so));
         }
@@ -264,7 +256,7 @@ static const KExp *pass_checks(const Straight *w, const KBlock *block, const KEx
         KStm *s = block->at[i];
         if (s->kind == KST_WORK)
             beyond = pass_checks(w, &s->body[0], beyond);
-        if (!is_check(s) || !kcounted_is_range(w->counted, s->x[0]))
+        if (!kstm_checks(s) || !kcounted_is_range(w->counted, s->x[0]))
             continue;
         ptrset_add(w->passed, s);
         const KExp *base, *more = kcounted_beyond(w->counted, w->b, s->x[0], &base);

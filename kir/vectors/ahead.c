@@ -29,7 +29,7 @@ typedef struct {
     PtrSet *own;    /* statements of the turn that are in no block in it */
     PtrSet *known;  /* those of them before which nothing is asked or done */
     int n;
-    bool loops, branches, stores;
+    bool loops, branches, stores, views;
 } Turn;
 
 static bool note(void *env, KStm *s)
@@ -38,8 +38,11 @@ static bool note(void *env, KStm *s)
     KVar *v = kstm_def(s);
     if (v)
         ptrmap_put(t->inside, v, s);
-    if (s->kind == KST_SET)
+    if (kstm_info[s->kind].flags & KF_SET)
         ptrmap_put(t->inside, s->var, s);
+    if (s->kind == KST_HEAP)
+        ptrmap_put(t->inside, s->top, s);
+    t->views |= s->kind == KST_VIEW;
     t->n++;
     t->loops |= s->kind == KST_FOR || s->kind == KST_WHILE;
     t->branches |= s->kind == KST_IF;
@@ -60,8 +63,7 @@ static void need_exp(Need *n, const KExp *x);
 
 static void need_stm(Need *n, const KStm *s)
 {
-    bool load = s->kind == KST_LOAD && ptrset_has(n->turn->known, s) && kstm_lanes(s) == 1 &&
-                !kblock_writes(&n->turn->loop->body[0], s->buf);
+    bool load = s->kind == KST_LOAD && ptrset_has(n->turn->known, s) && kstm_lanes(s) == 1;
     bool let = s->kind == KST_LET && ptrset_has(n->turn->own, s);
     n->plain &= (load || let) && !kstm_divides(s);
     if (!n->plain)
@@ -182,11 +184,18 @@ static void note_own(Turn *t)
     }
 }
 
+/* Has it surely no more turns than it would look ahead? */
+static bool is_short(const KStm *loop)
+{
+    return kstm_turns(loop) && loop->x[1]->c.i - loop->x[0]->c.i <= AHEAD;
+}
+
 static void leave(void *env, KBuild *b, KStm *s)
 {
     (void)env;
     bool counts = s->kind == KST_FOR && !s->doubling && s->unroll == 0 && kx_is_int(s->x[2], 1) &&
-                  s->var->type.elem == T_I64 && !s->var->type.index;
+                  s->var->type.elem == T_I64 && !s->var->type.index && !kexp_changes(s->x[0]) &&
+                  !kexp_changes(s->x[1]) && !is_short(s);
     Turn t = {.arena = b->arena, .loop = s};
     Ahead ahead = {0};
     if (counts) {
@@ -196,7 +205,7 @@ static void leave(void *env, KBuild *b, KStm *s)
         ahead.needed = ptrmap_new(b->arena);
         kblock_visit(&s->body[0], &(KVisitor){.env = &t, .enter = note});
         note_own(&t);
-        if (t.branches && !t.loops && !t.stores && t.n <= MOST_COPIED)
+        if (t.branches && !t.loops && !t.stores && !t.views && t.n <= MOST_COPIED)
             find_places(&t, &s->body[0], &ahead);
     }
     if (ahead.places.n > 0)

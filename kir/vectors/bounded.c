@@ -13,20 +13,14 @@
  *                                               }
  *
  * So are several of them that follow each other: the loop ends with the first. That is what rows of
- * unequal lengths ask of their elements' places, which begin where an array says.
+ * unequal lengths ask of their elements' places, which begin where an array says. Loops of a
+ * constant number of turns stay: their end tells the C compiler more than it costs to ask each
+ * time.
  *
  * Before: a kernel on a target. After: well-formed. */
 #include "kir/facts/counted.h"
 #include "kir/vectors/vectors.h"
 #include "kir/walk.h"
-
-/* if .. { fail ..; leave .. } that the ends tell of. */
-static bool is_bound(const KCounted *c, const KStm *s)
-{
-    const KBlock *b = &s->body[0];
-    return s->kind == KST_IF && s->body[1].n == 0 && b->n == 2 && b->at[0]->kind == KST_FAIL &&
-           b->at[1]->kind == KST_LEAVE && kcounted_is_range(c, s->x[0]);
-}
 
 /* The statements that a turn begins with, up to the last of such checks, have no effect and ask
  * nothing else; 0: there is none. */
@@ -35,7 +29,7 @@ static int beginning(const KCounted *c, const KBlock *b)
     int end = 0;
     for (int i = 0; i < b->n; i++) {
         const KStm *s = b->at[i];
-        if (is_bound(c, s))
+        if (kstm_checks(s) && kcounted_is_range(c, s->x[0]))
             end = i + 1;
         else if (s->kind != KST_LET && s->kind != KST_LOAD)
             break;
@@ -83,7 +77,7 @@ static void bound(KBuild *b, KCounted *c, KStm *loop, int n)
 static void leave(void *env, KBuild *b, KStm *s)
 {
     KCounted *c = kcounted_of_turns(b->arena, env, s);
-    int n = c ? beginning(c, &s->body[0]) : 0;
+    int n = c && !kstm_turns(s) ? beginning(c, &s->body[0]) : 0;
     if (n > 0)
         bound(b, c, s, n);
     else

@@ -74,23 +74,13 @@ typedef struct {
 
 /* --- Which loops ------------------------------------------------------------------------------ */
 
-static void note_division(void *env, const KExp *x)
-{
-    bool *found = env;
-    bool divides = x->kind == KE_CEILDIV ||
-                   (x->kind == KE_PRIM && !prim_is_float(x->type.elem) &&
-                    (x->op == OP_DIV || x->op == OP_MOD || x->op == OP_QUOT || x->op == OP_REM));
-    *found |= divides;
-}
-
 /* Statements that may be done for lanes that are done: they compute. */
 static bool note_computing(void *env, KStm *s)
 {
-    bool *computes = env, divides = false;
-    kstm_visit_exps(s, note_division, &divides);
+    bool *computes = env;
     bool plain = s->kind == KST_LET || s->kind == KST_VAR || s->kind == KST_SET ||
                  s->kind == KST_IF || s->kind == KST_BLOCK || s->kind == KST_COMMENT;
-    *computes &= plain && !divides;
+    *computes &= plain && !kstm_divides(s);
     return *computes;
 }
 
@@ -169,11 +159,9 @@ static bool is_inner(const KStm *s, const PtrSet *bound, bool *turns)
     if ((s->kind != KST_FOR && s->kind != KST_WHILE) || s->doubling || !computes(&s->body[0]))
         return false;
     *turns = s->kind == KST_FOR;
-    bool divides = false;
-    kstm_visit_exps(s, note_division, &divides);
     for (int k = 0; k < 3 && s->kind == KST_FOR; k++)
         *turns &= !uses_bound(s->x[k], bound) && !kexp_changes(s->x[k]);
-    return *turns || !divides;
+    return *turns || !kstm_divides(s);
 }
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
