@@ -56,6 +56,7 @@ typedef struct {
     bool portable;        /* --portable: kernels do not use what only this processor has */
     bool force;           /* --force: writes over files that are not ours */
     bool strict_math;     /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
+    bool mpi;             /* --mpi: for several ranks */
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
     PassOptions passes;
@@ -107,6 +108,9 @@ static int check_options(Options *o, const char *mode)
         return usage_error("-o needs a name");
     if (o->library && (o->emit || o->server))
         return usage_error("--library does not go with --emit or --server");
+    if (o->mpi && o->library)
+        return usage_error(
+            "--mpi is for programs that mpirun starts: it does not go with --library");
     if (o->portable && (o->emit || o->library))
         return usage_error(
             "--portable is about a program that is built: it does not go with --emit or "
@@ -172,6 +176,8 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--strict-math",
          "on CPUs, no functions of vectors and no fused products, whose last bits may differ",
          .flag = &o->strict_math, .commands = COMPILE},
+        {"--mpi", "for several ranks, by MPI: what is worth it is shared out over them",
+         .flag = &o->mpi, .commands = COMPILE | EXPLAIN | IR},
         {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server,
          .commands = COMPILE},
         {"--force", "writes over files that minifut did not make", .flag = &o->force,
@@ -206,6 +212,7 @@ static Ctx *new_ctx(const Options *o)
     cx->perm = perm;
     cx->scratch = arena_new();
     cx->flatten_mode = o->mode;
+    cx->ranks = o->mpi;
     cx->verify = o->passes.verify;
     cx->trace = o->passes.trace;
     return cx;
@@ -286,6 +293,7 @@ static int make_plan(Ctx *cx, const Options *o, const Prog *p, Plan **plan)
         return EXIT_USER;
     *plan = host_plan(cx, p);
     (*plan)->server = o->server;
+    (*plan)->ranks = o->mpi;
     (*plan)->strict_math = o->strict_math;
     diag_flush();
     return diag_exit_code();
@@ -345,7 +353,7 @@ static int write_library(Ctx *cx, const Options *o, const Plan *plan, const Outp
 static BinaryKernels program_text(Ctx *cx, const Options *o, const Plan *plan, Out *text)
 {
     stage_enter("emit");
-    return (BinaryKernels){emit_c(cx, text, plan, o->file), o->portable};
+    return (BinaryKernels){emit_c(cx, text, plan, o->file), o->portable, o->mpi};
 }
 
 /* Writes NAME.c and builds NAME. */

@@ -35,10 +35,11 @@ static void run_call(const CcCall *c, bool quiet)
 {
     const char *words[MAX_WORDS + 1];
     int n = 0;
-    const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
-    split(mem_or_exit(strdup(cc && *cc ? cc : "cc")), words, &n);
+    const char *cc = getenv(c->mpi ? "MPICC" : "CC"), *flags = getenv("CFLAGS");
+    const char *usual = c->mpi ? "mpicc" : "cc";
+    split(mem_or_exit(strdup(cc && *cc ? cc : usual)), words, &n);
     if (n == 0)
-        words[n++] = "cc";
+        words[n++] = usual;
     words[n++] = "-std=gnu11";
     add(c->flags, words, &n);
     split(mem_or_exit(strdup(flags ? flags : "")), words, &n);

@@ -9,6 +9,7 @@
  * `args` those that are files are made by cc_file. */
 typedef struct {
     const char *const *flags, *const *args;
+    bool mpi; /* by $MPICC (mpicc) instead of $CC */
 } CcCall;
 
 /* Runs the calls side by side, and waits. `quiet`: without their messages. 0 if all succeeded, -1

@@ -32,6 +32,16 @@ static inline __attribute__((unused)) int64_t mf_time(int64_t launches, int64_t 
     return launches * RT_LAUNCH_STEPS + steps + elems / RT_FULL_DEVICE;
 }
 
+/* Does it pay to share `work` steps out over ranks, of which one does so many a microsecond, if
+ * that has ranks exchange a few numbers, and gather so many elements? */
+static inline __attribute__((unused)) bool mf_shares(int64_t work, int64_t gathered, int64_t ranks,
+                                                     double steps_us)
+{
+    enum { EXCHANGE_US = 60, GATHERED_US = 500 /* elements */ };
+    double spared = (double)work * (double)(ranks - 1) / (double)ranks / steps_us;
+    return spared > EXCHANGE_US + (double)gathered / GATHERED_US;
+}
+
 /* Does a version in one launch pay, whose work-items make `steps`, by the side of one that spreads
  * the `elems` over the whole device but takes `spared` launches more? */
 static inline __attribute__((unused)) bool mf_pays(int64_t spared, int64_t steps, int64_t elems)

@@ -3,6 +3,8 @@
 #ifndef COMMON_POLICY_H
 #define COMMON_POLICY_H
 
+#include <stdint.h>
+
 /* Work-items of a group, and those of it that go in step, on GPUs. */
 #define RT_USUAL_GROUP 256
 #define RT_USUAL_WARP  32
@@ -11,5 +13,14 @@
 #define RT_BLOCK_ALIGN 128
 /* How the help of a generated program begins: by this its binary is known to be ours to replace. */
 #define RT_HELP_HEAD "Reads the arguments of an entry point from standard input"
+
+/* Of n rows, how many each of so many ranks has: rank r those from r * that on, as far as there are
+ * so many. Where there are many, parts begin where vectors do. */
+static inline __attribute__((unused)) int64_t mf_share(int64_t n, int64_t ranks)
+{
+    enum { MANY = 4096, STEP = 64 };
+    int64_t each = n / ranks + (n % ranks > 0);
+    return each < MANY ? each : (each + STEP - 1) / STEP * STEP;
+}
 
 #endif

@@ -13,6 +13,7 @@ const char *embed_runtime(RuntimePart part, size_t *n)
         [RUNTIME_CORE] = {runtime_core, sizeof runtime_core - 1},
         [RUNTIME_PROGRAM] = {runtime_program, sizeof runtime_program - 1},
         [RUNTIME_LIBRARY] = {runtime_library, sizeof runtime_library - 1},
+        [RUNTIME_MPI] = {runtime_mpi, sizeof runtime_mpi - 1},
         [RUNTIME_API] = {runtime_api, sizeof runtime_api - 1},
         [RUNTIME_KERNELS] = {runtime_kernels, sizeof runtime_kernels - 1},
     };

@@ -15,7 +15,7 @@ static void heading(Out *o, const char *text)
  * default */
 static const char *class_text(Ctx *cx, const Threshold *t)
 {
-    return arena_printf(cx->perm, "threshold(%s, %s)", t->loop ? "0" : "def",
+    return arena_printf(cx->perm, "threshold(%s, %s)", t->loop || t->ranks ? "0" : "def",
                         path_text(cx, &t->path));
 }
 
@@ -119,13 +119,13 @@ static void emit_program(Emit *em, const char *name)
     out_printf(em->o,
                "static const rt_program program = {\n"
                "    %s, %d, %d, %d, %d, %d, %d,\n"
-               "    %s, %s, %s, %s, entries, %s, %s, UINT64_C(0x%llx), %s};\n",
+               "    %s, %s, %s, %s, entries, %s, %s, UINT64_C(0x%llx), %s, %s};\n",
                c_string(em->cx, name), p->kernels.n, plan_n_params(p), p->sites.n, em->b->types.n,
                p->entries.n, p->n_recalls, table_ref(p->kernels.n, "kernels"),
                table_ref(plan_n_params(p), "params"), table_ref(p->sites.n, "sites"),
                table_ref(em->b->types.n, "types"), p->server ? "true" : "false",
                p->same_products ? "true" : "false", (unsigned long long)em->kernels_hash,
-               table_ref(p->kernels.n, "texts"));
+               table_ref(p->kernels.n, "texts"), p->ranks ? "&rt_mpi" : "NULL");
 }
 
 /* "dir/prog.sf" -> "prog" */
@@ -152,6 +152,8 @@ static Emit emit_tables(Ctx *cx, Out *o, const Plan *p, const char *source_name,
     out_puts(o, "/* ==== The program ==== */\n\n");
     emit_functions(&em);
     out_puts(o, "#ifndef RT_PART_KERNELS\n\n");
+    if (p->ranks)
+        emit_runtime(o, RUNTIME_MPI);
     heading(o, "Kernels");
     emit_kernels(&em);
     emit_tuning_params(&em);

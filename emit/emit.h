@@ -37,6 +37,7 @@ typedef enum {
     RUNTIME_PROGRAM,
     RUNTIME_LIBRARY,
     RUNTIME_API,
+    RUNTIME_MPI, /* how ranks speak, of programs for several */
     RUNTIME_KERNELS
 } RuntimePart;
 const char *embed_runtime(RuntimePart part, size_t *n);

@@ -355,6 +355,85 @@ static void emit_suff(Fn *f, const HostOp *op)
     out_puts(f->o, ");\n");
 }
 
+static const char *scalar_member(PrimType t)
+{
+    static const char *const names[N_PRIM_TYPES] = {
+#define X(TAG, T, ...) [T_##TAG] = #T,
+        RT_SCALARS(X, )
+#undef X
+    };
+    return names[t];
+}
+
+/* Declares a variable that a call sets; its place. */
+static const char *emit_set_by_call(Fn *f, const Var *v)
+{
+    size_names_set(f->sizes, v);
+    f->uses_state |= split_shares(f->split, v);
+    if (!is_local(f, v))
+        return arena_printf(f->em->cx->perm, "s->%s", var_c_name(v));
+    if (!varset_has(f->seen, v))
+        out_printf(f->o, "%s %s;\n", ctype_c(v->type.elem), var_c_name(v));
+    varset_add(f->seen, v);
+    return var_c_name(v);
+}
+
+static void emit_exchange(Fn *f, const HostOp *op)
+{
+    const Atoms *args = &op->ranks->ranks.args;
+    Texts mine = {0};
+    for (int i = 0; i < args->n; i++)
+        vec_push(f->em->cx->scratch, &mine,
+                 arena_printf(f->em->cx->perm, "{.%s = %s}",
+                              scalar_member(atom_type(args->at[i]).elem), atom_c(args->at[i])));
+    const char *place = emit_set_by_call(f, op->var);
+    call_begin(f);
+    out_printf(f->o, "rt_exchange(ctx, %d, (const rt_scalar[]){\n    ", args->n);
+    emit_wrapped(f->o, &mine, 4, 4);
+    out_printf(f->o, "}, &%s)", place);
+    call_end(f);
+    if (is_local(f, op->var) && split_shares(f->split, op->var))
+        out_printf(f->o, "s->%s = %s;\n", var_c_name(op->var), var_c_name(op->var));
+}
+
+static void emit_ranks(Fn *f, const HostOp *op)
+{
+    const Exp *e = op->ranks;
+    const Atom *args = e->ranks.args.at;
+    if (e->kind == E_EXCHANGE) {
+        emit_exchange(f, op);
+        return;
+    }
+    emit_assign(f, op->var);
+    f->uses_ctx |= e->kind != E_SHARE;
+    switch (e->kind) {
+    case E_SHARED:
+        out_printf(f->o, "rt_shares_out(ctx, %s, %s, %s)", param_enum(f->em->cx, e->ranks.name),
+                   atom_c(args[0]), atom_c(args[1]));
+        break;
+    case E_MY_RANK: out_puts(f->o, "rt_my_rank(ctx)"); break;
+    case E_RANKS: out_puts(f->o, "rt_ranks(ctx)"); break;
+    case E_SHARE: out_printf(f->o, "mf_share(%s, %s)", atom_c(args[0]), atom_c(args[1])); break;
+    case E_PEER:
+        out_printf(f->o, "rt_peer(ctx, %s, %s, %s)->%s", atom_c(args[1]), atom_c(args[0]),
+                   atom_c(args[2]), scalar_member(e->ranks.type));
+        break;
+    default: ice(e->loc, "%s on the host", form_info[e->kind].text);
+    }
+    out_puts(f->o, ";\n");
+}
+
+static void emit_gather(Fn *f, const HostOp *op)
+{
+    Ctx *cx = f->em->cx;
+    const KExp *row = sx_mul(cx, sx_product(cx, op->dims.at + 1, op->dims.n - 1),
+                             sx_const(cx, prim_type_bytes[op->type]));
+    call_begin(f);
+    out_printf(f->o, "rt_gather(ctx, %s, %s, %s)", mem_c(f, op->dst.mem),
+               size_c(f, sx_atom(cx, op->dims.at[0])), size_c(f, row));
+    call_end(f);
+}
+
 static void emit_exp(Fn *f, const HostOp *op)
 {
     bool size = sx_is_size(op->exp);
@@ -623,6 +702,8 @@ static void emit_op(Fn *f, const CodeItem *it)
     case H_EXP: emit_exp(f, op); return;
     case H_SET: emit_set(f, op); return;
     case H_SUFF: emit_suff(f, op); return;
+    case H_RANKS: emit_ranks(f, op); return;
+    case H_GATHER: emit_gather(f, op); return;
     case H_CHOOSE: emit_choose(f, op); return;
     case H_READ: emit_read(f, op); return;
     case H_RECALL: emit_recall(f, op); return;

@@ -62,6 +62,25 @@ static void suff_stm(PlanBuild *pb, const Stm *s)
              (Threshold){.name = e->suff.name, .intra = e->suff.intra, .path = e->suff.path});
 }
 
+static void ranks_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (e->kind == E_GATHER) {
+        host_array_stm(pb, s);
+        return;
+    }
+    pb_op(pb, (HostOp){.kind = H_RANKS,
+                       .loc = e->loc,
+                       .var = s->pat.at[0],
+                       .ranks = e,
+                       .threshold = e->ranks.name});
+    if (e->kind == E_SHARED)
+        vec_push(
+            pb->cx->perm, &pb->plan->thresholds,
+            (Threshold){
+                .name = e->ranks.name, .ranks = true, .loc = e->loc, .entry = pb->entry->name});
+}
+
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
 /* Results lie in what the construct updates, in what they become part of, or in blocks of their
@@ -360,6 +379,7 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     case M_trace: ice(e->loc, "a trace behind the passes");
     case M_soac: by_kernel(pb, s, make_sequential); return;
     case M_suff: suff_stm(pb, s); return;
+    case M_ranks: ranks_stm(pb, s); return;
     case M_seg: seg_stm(pb, s); return;
     case N_MEMBERS: break;
     }

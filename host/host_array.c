@@ -215,6 +215,16 @@ static void replicate_stm(PlanBuild *pb, const Stm *s)
     copy_array(pb, e->loc, dst, src, v->type);
 }
 
+static void gather_stm(PlanBuild *pb, const Stm *s)
+{
+    Var *v = s->pat.at[0];
+    pb_op(pb, (HostOp){.kind = H_GATHER,
+                       .loc = s->exp->loc,
+                       .dst = *pb_loc(pb, v),
+                       .type = v->type.elem,
+                       .dims = dims_of(pb->cx, v->type)});
+}
+
 static void arraylit_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -344,6 +354,7 @@ void host_array_stm(PlanBuild *pb, const Stm *s)
     case E_INDEX: index_stm(pb, s); return;
     case E_UPDATE: update_stm(pb, s); return;
     case E_IOTA: iota_stm(pb, s); return;
+    case E_GATHER: gather_stm(pb, s); return;
     case E_REPLICATE: replicate_stm(pb, s); return;
     case E_SCRATCH: host_result(pb, s->pat.at[0]); return;
     case E_ARRAYLIT: arraylit_stm(pb, s); return;

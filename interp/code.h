@@ -147,6 +147,7 @@ typedef enum {
     I_SOAC, /* map, reduce, scan, redomap, scanomap, scatter, hist */
     I_SEG,  /* segmap, segred, segscan, segscatter, seghist */
     I_SUFF,
+    I_RANKS, /* RANKS forms but GATHER: the interpreter is one rank */
     I_END
 } InsOp;
 
@@ -288,6 +289,7 @@ struct Interp {
     VEC(EntryCode *) entries;
     Val *slots; /* of the running entry */
     const InterpGuards *guards;
+    Val exchanged[MOST_EXCHANGED]; /* by the last EXCHANGE */
     Buf *bufs;
     Arr *free_arrs;
     VEC(void *) arr_chunks;

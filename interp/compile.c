@@ -615,6 +615,16 @@ static void compile_exp(Block *k, const Stm *s)
         p.b = atom_slot(c, e->suff.work);
         emit(k, p);
         break;
+    case M_ranks:
+        if (e->kind == E_GATHER) {
+            emit_unary(k, s, I_ALIAS, e->ranks.args.at[0]);
+            break;
+        }
+        p = ins_of(k, I_RANKS, s);
+        p.n = e->ranks.args.n;
+        p.list = atom_slots(c, &e->ranks.args);
+        emit(k, p);
+        break;
     case M_soac: compile_soac(k, s); break;
     case M_seg: compile_seg(k, s); break;
     case N_MEMBERS: ice(e->loc, "no such form");

@@ -1,4 +1,5 @@
 /* Executes compiled bodies: the meaning of every form but the SOACs (nests.c). */
+#include "common/policy.h"
 #include "common/scalar.h"
 #include "interp/code.h"
 
@@ -382,6 +383,24 @@ static void exec_suff(Interp *in, const Ins *p)
     in->slots[p->dst].i = ok;
 }
 
+/* Of one rank, which shares nothing out. */
+static void exec_ranks(Interp *in, const Ins *p)
+{
+    Val *S = in->slots;
+    switch (p->e->kind) {
+    case E_MY_RANK: S[p->dst].i = 0; break;
+    case E_RANKS: S[p->dst].i = 1; break;
+    case E_SHARE: S[p->dst].i = mf_share(S[p->list[0]].i, S[p->list[1]].i); break;
+    case E_EXCHANGE:
+        for (int k = 0; k < p->n; k++)
+            in->exchanged[k] = S[p->list[k]];
+        S[p->dst].i = 0;
+        break;
+    case E_PEER: S[p->dst] = in->exchanged[S[p->list[0]].i]; break;
+    default: S[p->dst].i = 0; break; /* SHARED */
+    }
+}
+
 /* --- Values for outside --------------------------------------------------------------------- */
 
 void interp_value(Interp *in, int slot, bool is_array, PrimType t, rt_hvalue *v)
@@ -459,6 +478,7 @@ __attribute__((noinline)) static void exec_other(Interp *in, const Ins *p)
     case I_SOAC:
     case I_SEG: interp_soac(in, p); break;
     case I_SUFF: exec_suff(in, p); break;
+    case I_RANKS: exec_ranks(in, p); break;
     case I_NONZERO:
         if (S[p->a].i == 0)
             interp_stop(in, p->e->loc, stop_text[STOP_DIVISION], NULL, 0);
@@ -545,7 +565,8 @@ void interp_exec(Interp *in, const Code *c)
         case I_TRACE:
         case I_SOAC:
         case I_SEG:
-        case I_SUFF: exec_other(in, p); break;
+        case I_SUFF:
+        case I_RANKS: exec_other(in, p); break;
         }
     }
 }

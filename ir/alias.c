@@ -605,6 +605,10 @@ static RootSet **walk_exp(Alias *al, const Exp *e)
             report(al, operand(al, &e->update.val), "@ is written into itself (@)",
                    atom_text(e->update.arr), atom_text(e->update.val));
         return NULL;
+    case M_ranks:
+        if (e->kind == E_GATHER)
+            consume(al, &e->ranks.args.at[0]);
+        return NULL;
     case M_branch: return if_roots(al, e);
     case M_loop: return loop_roots(al, e);
     case M_soac: walk_soac(al, e); return NULL;
@@ -670,7 +674,7 @@ bool alias_ever_consumed(Alias *al, Atom a)
 /* Loops and nests consume what their bodies do. */
 static bool begins_to_consume(const Exp *e)
 {
-    return e->kind == E_UPDATE || exp_is(e, F_DESTS);
+    return e->kind == E_UPDATE || e->kind == E_GATHER || exp_is(e, F_DESTS);
 }
 
 Vars exp_consumes(Ctx *cx, const Exp *e)

@@ -524,6 +524,14 @@ Types exp_types(Ctx *cx, const Exp *e)
     case M_soac: return exp_is(e, F_DESTS) ? dest_types(cx, &e->soac.dests) : soac_types(cx, e);
     case M_seg: return exp_is(e, F_DESTS) ? dest_types(cx, &e->seg.dests) : seg_types(cx, e);
     case M_suff: ONE(type_prim(T_BOOL)); break;
+    case M_ranks:
+        if (e->kind == E_GATHER)
+            ONE(atom_type(e->ranks.args.at[0]));
+        else
+            ONE(type_prim(e->kind == E_SHARED ? T_BOOL
+                          : e->kind == E_PEER ? e->ranks.type
+                                              : T_I64));
+        break;
     case N_MEMBERS: ice(e->loc, "no form");
     }
 #undef ONE

@@ -115,7 +115,7 @@ typedef struct {
     int steps; /* statements that a call executes, those of loops and of what it calls counted */
 } Function;
 typedef VEC(const Function *) Functions;
-enum { MOST_RESULTS = 8 }; /* of a function; it has at least one */
+enum { MOST_RESULTS = 8, MOST_EXCHANGED = 16 }; /* of a function (at least one); by EXCHANGE */
 
 /* One dimension of an INDEX or UPDATE: the single position `start`, or (is_slice) the `n` positions
  * start, start+stride, ... All i64; stride may be negative or zero-sized n. */
@@ -300,6 +300,15 @@ struct Exp {
             struct ExtType *type; /* of the values */
             Atoms args;
         } trace;
+        /* What ranks do together, all of them in the same order, at the host level. SHARED: steps
+         * of work, elements gathered behind it; SHARE: n, ranks (mf_share); EXCHANGE: scalars;
+         * PEER: which of them (a constant), the exchange, whose; GATHER: an array of whose n rows
+         * each rank has those of SHARE n RANKS; the result: all of it */
+        struct {
+            const char *name; /* SHARED: ENTRY.suff_dist_K */
+            PrimType type;
+            Atoms args;
+        } ranks;
         /* MAP:      fn (a row of each arr) -> results, each of size width
          * REDUCE:   op (acc.., x..) -> acc..; nes; arrs                    (no fn)
          * SCAN:     likewise, inclusive
@@ -430,6 +439,7 @@ typedef struct {
     Arena *perm;      /* results */
     Arena *scratch;   /* temporaries, between arena_mark and arena_reset */
     int flatten_mode; /* FlattenMode of flatten/flatten.h */
+    bool ranks;       /* the program is for several ranks: level 2 */
     bool traces; /* #[trace] is to be kept: the program is for the interpreter, as it is lowered */
     VerifyWhen verify;
     bool trace;        /* prints plans and kernels after each of their stages, to standard error */

@@ -359,6 +359,19 @@ static void print_suff(Out *o, const Exp *e)
         out_puts(o, " balanced");
 }
 
+static void print_ranks(Out *o, const Exp *e)
+{
+    out_puts(o, form_info[e->kind].text);
+    if (e->kind == E_PEER)
+        out_printf(o, ".%s", prim_type_text[e->ranks.type]);
+    out_puts(o, " ");
+    if (e->kind == E_SHARED) {
+        out_quoted(o, e->ranks.name);
+        out_puts(o, " ");
+    }
+    print_atoms(o, &e->ranks.args);
+}
+
 static void print_seg(Out *o, const Exp *e)
 {
     out_printf(o, "%s^%d%s%s", form_info[e->kind].text, e->seg.level, e->seg.comm ? " comm" : "",
@@ -452,6 +465,7 @@ void ir_print_exp(Out *o, const Exp *e)
         break;
     case M_soac: print_soac(o, e); break;
     case M_suff: print_suff(o, e); break;
+    case M_ranks: print_ranks(o, e); break;
     case M_seg: print_seg(o, e); break;
     case N_MEMBERS: ice(e->loc, "no form");
     }

@@ -116,7 +116,9 @@ Atom exp_updates(const Exp *e, int j)
 {
     if (exp_is(e, F_DESTS))
         return exp_dests(e)->at[j].arr;
-    return e->kind == E_UPDATE ? e->update.arr : (Atom){0};
+    return e->kind == E_UPDATE   ? e->update.arr
+           : e->kind == E_GATHER ? e->ranks.args.at[0]
+                                 : (Atom){0};
 }
 
 const Dests *exp_dests(const Exp *e)

@@ -365,6 +365,15 @@ static void read_form(Reader *r, Exp *e)
     case M_trace: read_fail(r, e->loc, "a trace cannot be read");
     case M_soac: read_soac(r, e); break;
     case M_suff: read_suff(r, e); break;
+    case M_ranks:
+        if (e->kind == E_PEER) {
+            read_expect(r, '.', "'.'");
+            e->ranks.type = read_prim(r);
+        }
+        if (e->kind == E_SHARED)
+            e->ranks.name = read_expect(r, K_STR, "the threshold's name")->text;
+        e->ranks.args = read_atoms(r, '(', ')');
+        break;
     case M_seg: read_seg(r, e); break;
     case M_atom:
     case M_prim:

@@ -181,3 +181,25 @@ Atom const_conv(PrimType to, Const c)
         scalar_conv(c.type, to)(&r, &v, &none, &none);
     return const_atom(to, r);
 }
+
+bool prim_takes(char operands, PrimType t)
+{
+    switch (operands) {
+    case 'I': return prim_is_int(t);
+    case 'F': return prim_is_float(t);
+    case 'N': return t != T_BOOL;
+    case 'B': return t == T_BOOL;
+    case 'W': return prim_type_kind[t] == PK_UNSIGNED && prim_like(PK_FLOAT, t) != N_PRIM_TYPES;
+    case 'S': return prim_is_float(t) || prim_is_signed(t);
+    default: return true;
+    }
+}
+
+bool const_fits(Const c)
+{
+    if (c.type >= N_PRIM_TYPES)
+        return false;
+    if (prim_is_float(c.type))
+        return isnan(c.f) || prim_round(c.type, c.f) == c.f;
+    return atom_int(c.type, c.i).c.i == c.i;
+}

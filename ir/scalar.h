@@ -31,6 +31,10 @@ static inline Val val_f32(float f)
 #define VAL_PUT_f(v, x) ((v) = val_f32(x))
 #define VAL_PUT_d(v, x) ((v).d = (x))
 
+/* Does an operation with these operands (prims.def) work on the type? */
+bool prim_takes(char operands, PrimType t);
+/* Can its type hold the constant? */
+bool const_fits(Const c);
 /* *d := the operation's result; operands that it does not have are not looked at. */
 typedef void ScalarFn(Val *d, const Val *a, const Val *b, const Val *c);
 /* The operation on operands of type t, NULL where it does not take them. All are total: what traps

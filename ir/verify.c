@@ -1,7 +1,7 @@
 /* Checks the invariants of ir.h: single binding, scopes, types operand by operand, results,
  * dialect, nesting of hardware levels, thresholds; consumption by way of alias.c. The first
  * violation ends the check; the message shows the statement. */
-#include "ir/ir.h"
+#include "ir/scalar.h"
 
 #include "base/stage.h"
 
@@ -78,12 +78,7 @@ static void check_atom(Check *c, Atom a)
             wrong(c, "%s is not in scope", var_text(a.var));
         return;
     }
-    bool ok = a.c.type < N_PRIM_TYPES;
-    if (ok && prim_is_float(a.c.type))
-        ok = isnan(a.c.f) || prim_round(a.c.type, a.c.f) == a.c.f;
-    else if (ok)
-        ok = atom_int(a.c.type, a.c.i).c.i == a.c.i;
-    if (!ok)
+    if (!const_fits(a.c))
         wrong(c, "a constant that its type %s cannot hold",
               a.c.type < N_PRIM_TYPES ? prim_type_text[a.c.type] : "?");
 }
@@ -94,6 +89,11 @@ static void want_prim(Check *c, Atom a, PrimType p, const char *what)
     if (t.rank != 0 || t.elem != p)
         wrong(c, "%s %s has type %s instead of %s", what, atom_text(a), type_text(t),
               prim_type_text[p]);
+}
+
+static void want_i64(void *env, Atom a)
+{
+    want_prim(env, a, T_I64, "number");
 }
 
 /* A constant size may be negative, and constant sizes of a reshape may differ: behind an assertion
@@ -182,23 +182,10 @@ static void want_count(Check *c, int n, int want, const char *what)
 
 /* --- Scalar and array operations ------------------------------------------------------------ */
 
-static bool takes_prim(char operands, PrimType t)
-{
-    switch (operands) {
-    case 'I': return prim_is_int(t);
-    case 'F': return prim_is_float(t);
-    case 'N': return t != T_BOOL;
-    case 'B': return t == T_BOOL;
-    case 'W': return prim_type_kind[t] == PK_UNSIGNED && prim_like(PK_FLOAT, t) != N_PRIM_TYPES;
-    case 'S': return prim_is_float(t) || prim_is_signed(t);
-    default: return true;
-    }
-}
-
 static void check_prim(Check *c, const Exp *e)
 {
     const PrimInfo *info = &prim_info[e->prim.op];
-    if (!takes_prim(info->operands, e->prim.type))
+    if (!prim_takes(info->operands, e->prim.type))
         wrong(c, "%s does not work on %s", info->text, prim_type_text[e->prim.type]);
     want_count(c, e->prim.args.n, info->arity, "operands");
     for (int i = 0; i < e->prim.args.n; i++)
@@ -452,11 +439,7 @@ static void check_soac(Check *c, const Exp *e)
 
 static void check_suff(Check *c, const Exp *e)
 {
-    want_prim(c, e->suff.par, T_I64, "degree of parallelism");
-    want_prim(c, e->suff.work, T_I64, "parallelism in all");
-    want_prim(c, e->suff.spared, T_I64, "number of launches");
-    want_prim(c, e->suff.steps, T_I64, "number of steps");
-    want_prim(c, e->suff.elems, T_I64, "number of elements");
+    exp_visit(e, &(ExpVisitor){.env = c, .atom = want_i64});
     for (int i = 0; i < c->suffs.n; i++)
         if (strcmp(c->suffs.at[i], e->suff.name) == 0)
             wrong(c, "threshold %s is compared twice", e->suff.name);
@@ -464,6 +447,22 @@ static void check_suff(Check *c, const Exp *e)
         if (strcmp(e->suff.path.at[i].name, e->suff.name) == 0)
             wrong(c, "threshold %s among its own ancestors", e->suff.name);
     vec_push(c->cx->perm, &c->suffs, e->suff.name);
+}
+
+static void check_ranks(Check *c, const Exp *e)
+{
+    static const int n_args[N_FORMS] = {
+        [E_SHARED] = 2, [E_SHARE] = 2, [E_PEER] = 3, [E_GATHER] = 1};
+    const Atoms *args = &e->ranks.args;
+    const ExpVisitor numbers = {.env = c, .atom = want_i64};
+    bool few = e->kind == E_EXCHANGE && args->n <= MOST_EXCHANGED;
+    want_count(c, args->n, few ? args->n : n_args[e->kind], "operands");
+    for (int i = 0; i < args->n && e->kind == E_EXCHANGE; i++)
+        want_prim(c, args->at[i], atom_type(args->at[i]).elem, "value");
+    if (e->kind == E_GATHER)
+        want_array(c, args->at[0]);
+    else if (e->kind != E_EXCHANGE)
+        exp_visit(e, &numbers);
 }
 
 /* That offs has an element more than there are rows, and what they are, nobody knows here. */
@@ -635,6 +634,7 @@ static void check_exp(Check *c, const Exp *e)
     case M_trace: want_count(c, e->trace.args.n, e->trace.type->n_vals, "values of a trace"); break;
     case M_soac: check_soac(c, e); break;
     case M_suff: check_suff(c, e); break;
+    case M_ranks: check_ranks(c, e); break;
     case M_seg: check_seg(c, e); break;
     case N_MEMBERS: wrong(c, "no form");
     }

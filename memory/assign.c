@@ -507,6 +507,17 @@ static void assign_manifest(Assign *as, const Stm *s)
     bind(as, v, (ArrLoc){m, {known_at_run_time(as, "offset", e->loc), strides}});
 }
 
+/* In place, row-major. */
+static void assign_gather(Assign *as, const Stm *s)
+{
+    Atom own_rows = own(as, s->exp->ranks.args.at[0], s->exp->loc);
+    Atom arr = laid_out(as, own_rows, NULL, s->exp->loc);
+    bind(as, s->pat.at[0], loc_of(as, arr));
+    Exp *r = exp_new(as->cx, E_GATHER, s->exp->loc);
+    vec_push(as->cx->perm, &r->ranks.args, arr);
+    push_stm(as, (Stm){s->pat, r});
+}
+
 /* A view: nothing happens. */
 static void assign_view(Assign *as, const Stm *s)
 {
@@ -544,6 +555,12 @@ static void assign_stm(Assign *as, const Stm *s)
             assign_loop(as, s);
         return;
     case M_suff: varset_add(as->guards, s->pat.at[0]); break;
+    case M_ranks:
+        if (s->exp->kind == E_GATHER) {
+            assign_gather(as, s);
+            return;
+        }
+        break;
     case M_iota:
     case M_replicate: bind_formula(as, s->pat.at[0], s->exp); break;
     case M_scratch:

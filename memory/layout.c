@@ -102,6 +102,15 @@ static void same_place(Lay *ly, const Var *v, Atom a)
         set_view(ly, v, *w);
 }
 
+/* The same array, of which each rank has some rows, one behind the other. */
+static void gathered(Lay *ly, const Var *v, Atom a)
+{
+    const View *w = view_of(ly, a);
+    if (w && w->node)
+        w->node->fixed = true;
+    same_place(ly, v, a);
+}
+
 static void copy_of(Lay *ly, const Stm *s, Atom a, bool fixed)
 {
     Node *n = node_new(ly, s->pat.at[0]);
@@ -397,6 +406,10 @@ static void lay_stm(Lay *ly, const Stm *s)
     case M_seg: lay_seg(ly, s); return;
     case M_soac: lay_soac(ly, s); return;
     case M_suff: varset_add(ly->guards, v); return;
+    case M_ranks:
+        if (e->kind == E_GATHER)
+            gathered(ly, v, e->ranks.args.at[0]);
+        return;
     case M_prim:
     case M_conv:
     case M_call:

@@ -533,6 +533,7 @@ static void level0_stm(Group *g, const Stm *s)
         return;
     case M_seg: level0_construct(g, s); return;
     case M_suff:
+    case M_ranks:
     case N_MEMBERS: break;
     }
     ice(e->loc, "%s inside a kernel", form_info[e->kind].tag);

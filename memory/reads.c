@@ -375,7 +375,8 @@ static void scan_stm(Scan *sc, const Stm *s)
     case M_copy:
     case M_assertion:
     case M_trace:
-    case M_suff: scan_other(sc, s); return;
+    case M_suff:
+    case M_ranks: scan_other(sc, s); return;
     case M_seg: scan_level0(sc, s); return;
     case N_MEMBERS: ice(e->loc, "form %d", (int)e->kind);
     }

@@ -142,7 +142,7 @@ static void add_libraries(const char *runtime, const char **args, int *n)
     add(args, n, "-lpthread");
 }
 
-static int compile_whole(const Build *b)
+static int compile_whole(const Build *b, bool mpi)
 {
     const char *args[MORE_ARGS], *runtime = compiled_runtime(b->arena);
     int n = 0;
@@ -151,7 +151,7 @@ static int compile_whole(const Build *b)
     add(args, &n, b->source);
     add_runtime(runtime, args, &n);
     add_libraries(runtime, args, &n);
-    return cc_run_all(&(CcCall){host_flags, args}, 1, b->folder, false);
+    return cc_run_all(&(CcCall){host_flags, args, mpi}, 1, b->folder, false);
 }
 
 static int objects_of_kernels(const Build *b)
@@ -179,10 +179,11 @@ static CcCall part_call(const Build *b, int i, const BinaryKernels *k, const cha
     add(args, &n, "-o");
     add(args, &n, object(b, i));
     add(args, &n, b->source);
-    return (CcCall){host ? host_flags : kernel_flags(b->arena, k, i >= b->parts), args};
+    return (CcCall){host ? host_flags : kernel_flags(b->arena, k, i >= b->parts), args,
+                    host && k->mpi};
 }
 
-static int link_parts(const Build *b, const char *runtime)
+static int link_parts(const Build *b, const char *runtime, bool mpi)
 {
     const char *args[TEXTS * MOST_PARTS + MORE_ARGS];
     int n = 0;
@@ -191,7 +192,7 @@ static int link_parts(const Build *b, const char *runtime)
     for (int i = objects_of_kernels(b); i >= 0; i--)
         add(args, &n, object(b, i));
     add_libraries(runtime, args, &n);
-    return cc_run_all(&(CcCall){host_flags, args}, 1, b->folder, false);
+    return cc_run_all(&(CcCall){host_flags, args, mpi}, 1, b->folder, false);
 }
 
 static int compile_parts(const Build *b, const BinaryKernels *k)
@@ -202,7 +203,7 @@ static int compile_parts(const Build *b, const BinaryKernels *k)
     for (int i = 0; i <= n; i++)
         calls[i] = part_call(b, i, k, runtime);
     int status = cc_run_all(calls, n + 1, b->folder, false);
-    return status ? status : link_parts(b, runtime);
+    return status ? status : link_parts(b, runtime, k->mpi);
 }
 
 static void tell_failure(int status, const char *c_file)
@@ -233,7 +234,7 @@ static int compile(Arena *a, const char *binary, const char *c_file, const Binar
         return EXIT_USER;
     }
     b.folder = folder.path;
-    int status = b.parts > 0 ? compile_parts(&b, k) : compile_whole(&b);
+    int status = b.parts > 0 ? compile_parts(&b, k) : compile_whole(&b, k->mpi);
     tell_failure(status, c_file);
     tempdir_close(&folder);
     return status ? EXIT_USER : 0;
@@ -275,7 +276,7 @@ int binary_build(Arena *a, const char *name, const BinaryKernels *k)
 /* With host_flags, in a call of its own. */
 static bool make(const char *folder, const char *const *args)
 {
-    return cc_run_all(&(CcCall){host_flags, args}, 1, folder, true) == 0;
+    return cc_run_all(&(CcCall){host_flags, args, false}, 1, folder, true) == 0;
 }
 
 /* Has the runtime's text, which is in `text`, read once and for all, for programs whose code all

@@ -11,6 +11,7 @@
 typedef struct {
     size_t bytes;  /* of their text (emit_c) */
     bool portable; /* they run on other machines of this kind, too */
+    bool mpi;      /* the program is for several ranks: built by MPI's compiler */
 } BinaryKernels;
 
 /* Builds NAME from NAME.c, in a new file beside it; an old NAME stays as it was until the new one

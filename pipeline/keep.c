@@ -182,6 +182,7 @@ static void keep_rest(Keep *k, Exp *e)
         e->suff.never = keep_text(e->suff.never);
         KEEP_ARRAY(k, &e->suff.path, keep_step);
         return;
+    case M_ranks: e->ranks.name = keep_text(e->ranks.name); return;
     case M_atom:
     case M_prim:
     case M_conv:

@@ -6,6 +6,7 @@
 #include "common/spell.h"
 #include "flatten/flatten.h"
 #include "frontend/lower/lower.h"
+#include "level2/level2.h"
 #include "memory/memory.h"
 
 #include <stdio.h>
@@ -32,6 +33,8 @@ const Pass pipeline[] = {
     {"choices", pass_choices, D_SOAC, D_SOAC, "after hoisting, which tells what varies"},
     {"simplify-hoisted", pass_simplify, D_SOAC, D_SOAC, "bounds known after hoisting"},
     {"ahead", pass_ahead, D_SOAC, D_SOAC, "reductions where what they read is made, a turn before"},
+    {"share", l2_share, D_SOAC, D_SOAC,
+     "what ranks share out; flattening is what each of them does"},
     {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G14: the versions and their guards"},
     {"simplify-seg", pass_simplify, D_SEG, D_SEG, "each version by itself"},
     {"cse-seg", pass_cse, D_SEG, D_SEG, "sizes computed once"},

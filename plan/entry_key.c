@@ -60,6 +60,12 @@ static void put_suff(Key *k, const Exp *e)
     put_text(k, e->suff.balanced ? "balanced" : "");
 }
 
+static void put_ranks(Key *k, const Exp *e)
+{
+    put(k, (uint64_t)e->kind << 8 | (uint64_t)e->ranks.type);
+    put_atoms(k, &e->ranks.args);
+}
+
 static void put_exps(Key *k, const KExps *xs)
 {
     put(k, (uint64_t)xs->n);
@@ -109,6 +115,8 @@ static void put_op(Key *k, const HostOp *op)
     put_exp(k, op->exp2);
     if (op->suff)
         put_suff(k, op->suff);
+    if (op->ranks)
+        put_ranks(k, op->ranks);
     put_atoms(k, &op->dims);
     put_loc(k, &op->dst, op->dims.n);
     put_loc(k, &op->src, op->dims.n);

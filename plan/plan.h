@@ -91,7 +91,8 @@ enum {
     HM_SIDES = 1 << 13,
     HM_FITS = 1 << 14,
     HM_NUMBERS = 1 << 15,
-    HM_ELEMS = 1 << 16
+    HM_ELEMS = 1 << 16,
+    HM_RANKS = 1 << 17
 };
 /* Traits: hostops.def tells of them. */
 enum {
@@ -144,8 +145,9 @@ struct HostOp {
     Mem *mem, *mem2;
     const Var *var;
     const KExp *exp, *exp2;
-    Choice *choice;  /* H_CHOOSE */
-    const Exp *suff; /* H_SUFF: a SUFF */
+    Choice *choice;   /* H_CHOOSE */
+    const Exp *suff;  /* H_SUFF: a SUFF */
+    const Exp *ranks; /* H_RANKS: SHARED, MY_RANK, RANKS, SHARE, EXCHANGE or PEER */
     PrimType type;
     Atoms dims;
     ArrLoc dst, src;
@@ -158,15 +160,15 @@ struct HostOp {
         *operations; /* that it must move and compute (work.c); for profiles; NULL: not known */
     /* branch and loop */
     LoopKind loop_kind;
-    const char
-        *threshold; /* H_LOOP that launches, not in another one: whether its steps are short */
-    HostOps then_, else_; /* H_LOOP: then_ is the body */
-    Fits fits;            /* H_IF: then_ is taken only if all fit */
-    bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
-    int site;             /* index in Plan.sites; H_RECALL: its number */
-    AllocFrom from;       /* H_ALLOC */
-    KExps numbers;        /* of messages, i64 */
-    KExps elems;          /* H_LITERAL */
+    const char *threshold; /* H_LOOP that launches, not in another one: whether its steps are short;
+                            * H_RANKS of SHARED: its name */
+    HostOps then_, else_;  /* H_LOOP: then_ is the body */
+    Fits fits;             /* H_IF: then_ is taken only if all fit */
+    bool guard;            /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
+    int site;              /* index in Plan.sites; H_RECALL: its number */
+    AllocFrom from;        /* H_ALLOC */
+    KExps numbers;         /* of messages, i64 */
+    KExps elems;           /* H_LITERAL */
 };
 
 /* A place where the program may fail at run time. */
@@ -189,7 +191,8 @@ typedef struct {
     const char *name; /* "main.suff_outer_par_0" */
     bool intra;
     bool loop;         /* of a loop's steps: they are launched one by one where it is reached */
-    Loc loc;           /* that loop ... */
+    bool ranks;        /* of what is shared out over ranks */
+    Loc loc;           /* that loop, or the first of what is shared out ... */
     const char *entry; /* ... and whose it is */
     Path path;
 } Threshold;
@@ -216,6 +219,7 @@ typedef struct {
     bool same_math;     /* ... see MF_SAME_MATH there */
     bool same_products; /* on GPUs, see MF_SAME_PRODUCTS (runtime/kernels/prelude.cl) */
     int n_recalls;      /* numbers of H_RECALL are below */
+    bool ranks;         /* it is for several processes: MPI */
     bool server;        /* the program speaks the server protocol without being asked to */
 } Plan;
 

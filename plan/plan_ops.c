@@ -13,8 +13,8 @@ unsigned op_members(const HostOp *op)
 {
     return (op->text ? HM_TEXT : 0u) | (op->mem ? HM_MEM : 0u) | (op->mem2 ? HM_MEM2 : 0u) |
            (op->var ? HM_VAR : 0u) | (op->exp ? HM_EXP : 0u) | (op->exp2 ? HM_EXP2 : 0u) |
-           (op->choice ? HM_CHOICE : 0u) | (op->suff ? HM_SUFF : 0u) | (op->dims.n ? HM_DIMS : 0u) |
-           (op->dst.mem ? HM_DST : 0u) | (op->src.mem ? HM_SRC : 0u) |
+           (op->choice ? HM_CHOICE : 0u) | (op->suff ? HM_SUFF : 0u) | (op->ranks ? HM_RANKS : 0u) |
+           (op->dims.n ? HM_DIMS : 0u) | (op->dst.mem ? HM_DST : 0u) | (op->src.mem ? HM_SRC : 0u) |
            (op->kernel ? HM_KERNEL : 0u) | (op->args.n ? HM_ARGS : 0u) |
            (op->then_.n || op->else_.n ? HM_SIDES : 0u) | (op->fits.n ? HM_FITS : 0u) |
            (op->numbers.n ? HM_NUMBERS : 0u) | (op->elems.n ? HM_ELEMS : 0u);
@@ -177,6 +177,8 @@ void op_uses(VarSet *s, const HostOp *op)
     visit_op(&v, op);
     if (op->suff)
         free_in_exp(s, op->suff);
+    if (op->ranks)
+        free_in_exp(s, op->ranks);
     use_atoms(s, &op->dims);
     if (op->kind == H_LOOP && op->loop_kind == LOOP_WHILE)
         varset_add(s, op->var);

@@ -96,6 +96,16 @@ static void print_suff(Out *o, const HostOp *op)
         out_puts(o, " balanced");
 }
 
+static void print_ranks(Out *o, const HostOp *op)
+{
+    const Exp *e = op->ranks;
+    out_printf(o, "%s := %s", var_c_name(op->var), form_info[e->kind].text);
+    if (op->threshold)
+        out_printf(o, " %s", op->threshold);
+    for (int i = 0; i < e->ranks.args.n; i++)
+        out_printf(o, " %s", atom_c(e->ranks.args.at[i]));
+}
+
 static void print_assert(Out *o, const HostOp *op)
 {
     if (op->kind == H_LIMIT)
@@ -147,6 +157,11 @@ static void print_op(Out *o, const HostOp *op)
     case H_EXP: out_printf(o, "%s := %s", var_c_name(op->var), value_c(op->exp)); break;
     case H_SET: out_printf(o, "%s := %s", var_c_name(op->var), kir_exp_c(op->exp)); break;
     case H_SUFF: print_suff(o, op); break;
+    case H_RANKS: print_ranks(o, op); break;
+    case H_GATHER:
+        print_shape(o, &op->dims, op->type);
+        out_printf(o, " %s", op->dst.mem->name);
+        break;
     case H_CHOOSE:
         out_printf(o, "%s := choose %s: can %s, pays %s", var_c_name(op->var), op->choice->name,
                    sx_c(op->exp), sx_c(op->exp2));

@@ -316,6 +316,7 @@ static void count_exp(Work *w, const Exp *e, Times t)
     case M_assertion:
     case M_trace:
     case M_suff:
+    case M_ranks:
     case N_MEMBERS: break;
     }
     Operands o = {w, t};

@@ -8,13 +8,13 @@
 #   bundle.sh --digest  a number of the text of a command, for the name of the library that holds it compiled
 set -eu
 root=$(dirname "$0")/..
-headers="common/packed.h common/policy.h common/cost.h common/values.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h runtime/drivers/pool.h
+headers="runtime/drivers/comm.h common/packed.h common/policy.h common/cost.h common/values.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h runtime/drivers/pool.h
 runtime/core/rt.h runtime/drivers/dev_driver.h runtime/core/internal.h
 runtime/values/boundary.h"
 drivers="symbols.c dev_opencl.h dev_opencl_load.c dev_opencl_find.c dev_opencl.c dev_cuda.c pool.c dev_native.c dev_find.c dev.c"
 core="basics.c target.c device.c params.c guards.c refusals.c context.c build.c sized.c room.c limit.c turns.c parts.c
 tell.c launch.c steps.c heap.c kept.c mem.c builtin.c builtin_native.c profile.c timeline.c"
-values="boundary.c elements.c"
+values="ranks.c boundary.c elements.c"
 program="serve_vars.c serve.c serve_values.c written.c cli.c"
 library="library_api.h library.h library.c library_values.c"
 builtin="fill.cl iota.cl transpose_tiled.cl transpose_plain.cl copy_strided.cl"
@@ -122,6 +122,7 @@ case "${1:-}" in
     constant core core
     constant program program
     constant library library
+    constant mpi plain runtime/drivers/comm_mpi.c
     constant api own runtime/shells/library_api.h
     constant kernels whole runtime/kernels/native.h
     echo "static const char runtime_digest[] = \"$(digest)\";"

@@ -53,7 +53,9 @@ look() {
         wish fish has fish
         wish g++ has c++
         wish groff-base has groff
+        wish libopenmpi-dev has mpicc
         wish lowdown has lowdown
+        wish openmpi-bin has mpirun
         wish pkg-config has pkg-config
         wish python3-dev has_python_headers
         wish tcc has tcc

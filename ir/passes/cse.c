@@ -270,8 +270,8 @@ static bool worth_a_key(Cse *C, const Exp *e)
 {
     if (C->forms && !exp_is(e, C->forms))
         return false;
-    if (e->kind == E_SUFF || e->kind == E_ATOM || e->kind == E_UPDATE || e->kind == E_SCRATCH ||
-        exp_has_effect(e))
+    if (e->kind == E_SUFF || e->kind == E_SHARED || e->kind == E_EXCHANGE || e->kind == E_ATOM ||
+        e->kind == E_UPDATE || e->kind == E_SCRATCH || exp_has_effect(e))
         return false;
     return exp_consumes(C->S.cx, e).n == 0;
 }

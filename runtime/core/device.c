@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Are its kernels functions for `native`? */
 static bool rt_has_functions(const rt_program *prog)
@@ -40,6 +41,16 @@ static int rt_ordinal(const char *text, const char **rest)
     return (int)k;
 }
 
+/* Ranks on one machine take turns with the devices that are as good. */
+static int rt_choose_beside(const rt_config *cfg, const rt_dev_info *all, int n, int best)
+{
+    int alike[64], found = 0;
+    for (int i = 0; i < n && found < 64; i++)
+        if (all[i].platform == all[best].platform && strcmp(all[i].name, all[best].name) == 0)
+            alike[found++] = i;
+    return alike[cfg->at.here % found];
+}
+
 /* The device that the options ask for: its index in all, or -1. "#k" counts the devices that match.
  */
 static int rt_choose(const rt_config *cfg, const rt_dev_info *all, int n)
@@ -61,7 +72,19 @@ static int rt_choose(const rt_config *cfg, const rt_dev_info *all, int n)
         if (k < 0 && (best < 0 || rt_rank_better(all[i].rank, all[best].rank)))
             best = i;
     }
-    return best;
+    return best >= 0 && cfg->comm ? rt_choose_beside(cfg, all, n, best) : best;
+}
+
+/* Threads of `native`: ranks on one machine share its processors. */
+static int64_t rt_threads(const rt_config *cfg, int64_t most)
+{
+    long there = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cfg->threads > 0)
+        return cfg->threads < RT_DEV_MOST_THREADS ? cfg->threads : RT_DEV_MOST_THREADS;
+    if (!cfg->comm || getenv("MINIFUT_THREADS"))
+        return most;
+    int64_t each = there / cfg->at.beside > 1 ? there / cfg->at.beside : 1;
+    return each < most ? each : most;
 }
 
 /* That of the queue that is to be used. */
@@ -106,8 +129,8 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
     }
     ctx->device = all[i];
     ctx->device.queue = cfg->queue;
-    if (all[i].rank.native && cfg->threads > 0)
-        ctx->device.units = cfg->threads < RT_DEV_MOST_THREADS ? cfg->threads : RT_DEV_MOST_THREADS;
+    if (all[i].rank.native)
+        ctx->device.units = rt_threads(cfg, all[i].units);
     ctx->target = rt_target_of(&all[i]);
     /* "0", "1": whether groups may wait for others, on whatever device */
     const char *wait = getenv("MINIFUT_GROUPS_WAIT");

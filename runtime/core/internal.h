@@ -295,6 +295,14 @@ typedef struct {
         by_kernel; /* so many bytes at most are moved by a kernel, not by a command of the driver */
 } rt_target;
 
+/* What is known of other ranks. */
+typedef struct {
+    rt_scalar *told;   /* by the last exchanges; NULL: none yet */
+    int64_t exchanges; /* so far */
+    bool failed;       /* in this call, and all know it */
+    char error[4096];  /* ... with this message */
+} rt_ranks_state;
+
 struct rt_ctx {
     const rt_program *prog;
     rt_config config;
@@ -352,6 +360,7 @@ struct rt_ctx {
     rt_comparison *comparisons;
     rt_steps steps;
     rt_limit limit;
+    rt_ranks_state ranks;
     rt_turn turn;
     rt_parts parts;
     rt_tell tell;
@@ -363,6 +372,18 @@ struct rt_ctx {
     int64_t transfer_runs[RT_N_PROF], transfer_ns[RT_N_PROF];
     double transfer_bytes[RT_N_PROF];
 };
+
+/* --- runtime/values/ranks.c --- */
+
+/* The first rank that has found something wrong, and what: `text`. -1: none has. All ranks ask. */
+RT_API int rt_together(const rt_config *c, const char *wrong, char *text, size_t size);
+/* Is it so on all ranks? */
+RT_API bool rt_all_have(const rt_config *c, bool so);
+/* What rank 0 has read becomes known to all; ok: it has been, at rank 0. False on all of them if it
+ * was not, or one has no memory for it. */
+RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v);
+/* rc, or RT_ERR and the message of a rank where something has failed. */
+RT_API int rt_agree(rt_ctx *ctx, int rc);
 
 /* --- basics.c --- */
 

@@ -34,6 +34,7 @@
 #include "common/facts.def"
 #include "common/policy.h"
 #include "common/values.h"
+#include "runtime/drivers/comm.h"
 #include "runtime/drivers/dev.h"
 
 typedef struct rt_ctx rt_ctx; /* one device with its queue, kernels, blocks and settings */
@@ -223,6 +224,7 @@ typedef struct {
     uint64_t kernels_hash; /* of what the kernels do, wherever in whichever file they are written */
     const char *texts; /* of the kernels, in their order, in few characters: common/packed.h; NULL:
                         * they have a `source` */
+    const rt_comm *comm; /* by which its ranks speak; NULL: it is for one process */
 } rt_program;
 
 /* ------------------------------------------------------------------------------------------------
@@ -243,6 +245,8 @@ typedef struct {
     rt_telling tell;           /* of building kernels */
     void *queue;               /* the driver's: use it, and its device; NULL: one of our own */
     int threads;               /* of `native`; 0: as many as may run, or MINIFUT_THREADS */
+    const rt_comm *comm;       /* with the other ranks; NULL: there are none */
+    rt_place at;               /* which of them this is */
 } rt_config;
 
 /* Opens the device. NULL on failure, the message in error (to free()). */
@@ -310,6 +314,24 @@ RT_API bool rt_suff_balanced(rt_ctx *ctx, int param, int64_t version_par, int64_
  * are not there yet: the one that the last launch took is asked. If it turns out to be the other
  * one, which does not fit, the launch is refused, and for the rest of the run so is this. */
 RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_bytes);
+
+/* ------------------------------------------------------------------------------------------------
+ * Several ranks. All of them make these calls in the same order.
+ * --------------------------------------------------------------------------------------------- */
+
+/* Which rank this is, of how many: 0 and 1 where there are no others. */
+RT_API int64_t rt_my_rank(const rt_ctx *ctx);
+RT_API int64_t rt_ranks(const rt_ctx *ctx);
+/* Is `work` shared out over the ranks, with so many elements gathered afterwards: are there others,
+ * and is it at least the threshold? Untuned: does it pay (mf_shares)? */
+RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, int64_t gathered);
+/* Tells all ranks n values of this one; *which: the exchange, for rt_peer. */
+RT_API int rt_exchange(rt_ctx *ctx, int n, const rt_scalar *mine, int64_t *which);
+/* Value k of a rank's in one of the last 8 exchanges. */
+RT_API const rt_scalar *rt_peer(const rt_ctx *ctx, int64_t which, int64_t k, int64_t rank);
+/* The rows of a row-major array that starts at byte 0, of which each rank has its share (mf_share),
+ * become known to all. */
+RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t row_bytes);
 
 /* ------------------------------------------------------------------------------------------------
  * Launching

@@ -239,6 +239,32 @@ static bool rt_parse_options(rt_options *o, int argc, char **argv)
     return true;
 }
 
+/* --- Several ranks --- */
+
+/* Rank 0 speaks for all. */
+static void rt_join(const rt_program *prog, rt_options *o, int *argc, char ***argv)
+{
+    o->cfg.comm = prog->comm;
+    if (!prog->comm)
+        return;
+    o->cfg.at = prog->comm->open(argc, argv);
+    if (o->cfg.at.rank > 0 &&
+        !(freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr)))
+        abort();
+}
+
+/* Is all well on all ranks? If not, rank 0 tells what is wrong on another one: `wrong`, there. */
+static bool rt_all_well(const rt_options *o, const char *program, bool ok, const char *wrong)
+{
+    char text[4096];
+    if (!o->cfg.comm)
+        return ok;
+    int first = rt_together(&o->cfg, ok ? NULL : wrong ? wrong : "", text, sizeof text);
+    if (first > 0 && *text)
+        fprintf(stderr, "%s: rank %d: %s\n", program, first, text);
+    return first < 0;
+}
+
 /* --- Reading, running, writing --- */
 
 /* A run of one entry point. */
@@ -288,13 +314,14 @@ static bool rt_read_argument(rt_job *j, rt_reader *r, int i, int at)
         rt_hvalue h;
         int rank = 0;
         rt_type_component(prog, slot->type, k, &prim, &rank);
-        if (!rt_read_value(r, prim, rank, &h)) {
+        bool first = j->o->cfg.at.rank == 0, ok = first && rt_read_value(r, prim, rank, &h);
+        if (first && !ok)
             fprintf(stderr, "%s: argument %d (%s%s%s): %s\n", j->program, i + 1,
                     slot->name ? slot->name : "", slot->name ? ": " : "",
                     prog->types[slot->type].name, r->error);
+        if (!rt_tell_value(&j->o->cfg, ok, &h))
             return false;
-        }
-        int rc = rt_upload(j->ctx, &h, &j->in[at + k]);
+        int rc = rt_agree(j->ctx, rt_upload(j->ctx, &h, &j->in[at + k]));
         rt_hvalue_free(&h);
         if (rc) {
             fprintf(stderr, "%s: argument %d: %s\n", j->program, i + 1, rt_error(j->ctx));
@@ -312,7 +339,7 @@ static bool rt_read_arguments(rt_job *j)
         ok = rt_read_argument(j, &r, i, at);
         at += rt_type_components(j->ctx->prog, j->e->in[i].type);
     }
-    if (ok && !rt_reader_at_end(&r)) {
+    if (ok && j->o->cfg.at.rank == 0 && !rt_reader_at_end(&r)) {
         fprintf(stderr,
                 "%s: standard input:%" PRId64 ":%" PRId64
                 ": data after the last argument (%s takes %d)\n",
@@ -320,7 +347,7 @@ static bool rt_read_arguments(rt_job *j)
         ok = false;
     }
     rt_reader_close(&r);
-    return ok;
+    return rt_all_well(j->o, j->program, ok, NULL);
 }
 
 /* One call with the arguments as they are; consumed ones are copied, unless this is the last call.
@@ -432,7 +459,8 @@ static int rt_run_program(rt_ctx *ctx, const rt_options *o, const char *program)
     FILE *times = NULL;
     rt_job j = {.ctx = ctx, .o = o, .program = program};
     j.e = rt_find_entry(ctx->prog, program, o->entry);
-    if (!j.e || !rt_open_times(o, program, &times))
+    bool speaks = o->cfg.at.rank == 0;
+    if (!j.e || !rt_all_well(o, program, !speaks || rt_open_times(o, program, &times), NULL))
         return 1;
     j.n_in = rt_slots_components(ctx->prog, j.e->n_in, j.e->in);
     j.n_out = rt_slots_components(ctx->prog, j.e->n_out, j.e->out);
@@ -443,7 +471,8 @@ static int rt_run_program(rt_ctx *ctx, const rt_options *o, const char *program)
         fprintf(stderr, "%s: cannot write %s: %s\n", program, o->times, strerror(errno));
         ok = false;
     }
-    ok = ok && (o->quiet || rt_write_results(&j)) && rt_write_profile(&j);
+    ok = ok && (!speaks || ((o->quiet || rt_write_results(&j)) && rt_write_profile(&j)));
+    ok = rt_all_well(o, program, ok, NULL);
     rt_debug(ctx,
              "Peak device memory: %" PRId64 " bytes; blocks allocated: %" PRId64
              ", reused: %" PRId64,
@@ -500,9 +529,13 @@ static int rt_with_context(const rt_program *prog, const rt_options *o, const ch
     rt_config config = o->cfg;
     config.tell = rt_tells(o);
     rt_ctx *ctx = rt_ctx_new(prog, &config, &error);
-    if (!ctx) {
+    if (!ctx)
         fprintf(stderr, "%s: %s\n", program, error);
-        free(error);
+    bool well = rt_all_well(o, program, ctx != NULL, error);
+    free(error);
+    if (!well) {
+        if (ctx)
+            rt_ctx_free(ctx);
         return 1;
     }
     int rc = RT_OK;
@@ -511,6 +544,8 @@ static int rt_with_context(const rt_program *prog, const rt_options *o, const ch
                                     : rt_tuning_assignment(ctx, o->settings[i].text);
     if (rc)
         fprintf(stderr, "%s: %s\n", program, rt_error(ctx));
+    if (!rt_all_well(o, program, rc == RT_OK, rt_error(ctx)))
+        rc = RT_ERR;
     else if (o->server)
         rc = rt_serve(ctx);
     else
@@ -542,6 +577,7 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
     int rc = 0;
     const char *program = argc > 0 ? argv[0] : prog->name;
     rt_options o = {.server = prog->server};
+    rt_join(prog, &o, &argc, &argv);
     if (!rt_parse_options(&o, argc, argv))
         rc = 2;
     else if (o.help)
@@ -550,8 +586,9 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
         rc = rt_list_devices(prog, program);
     else if (o.print_params)
         rt_print_params(prog);
-    else if ((rc = rt_check_outputs(&o, program)) != 0)
-        ;
+    else if (!rt_all_well(&o, program, o.cfg.at.rank > 0 || !(rc = rt_check_outputs(&o, program)),
+                          NULL))
+        rc = rc ? rc : 1;
     else if (o.dump)
         rc = rt_dump(prog, &o, program);
     else
@@ -564,5 +601,7 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
         fprintf(stderr, "%s: cannot write to standard output: %s\n", program, strerror(errno));
         rc = 1;
     }
+    if (prog->comm)
+        prog->comm->close();
     return rc;
 }

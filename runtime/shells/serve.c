@@ -174,7 +174,7 @@ static bool rt_cmd_call(rt_server *s, int n, char **w)
     return rc == RT_OK;
 }
 
-/* Reads one variable of a file. */
+/* Reads one variable of a file; no reader: rank 0 does. */
 static bool rt_srv_restore_one(rt_server *s, rt_reader *r, const char *name, int type)
 {
     int n = rt_type_components(s->prog, type), done = 0;
@@ -185,13 +185,15 @@ static bool rt_srv_restore_one(rt_server *s, rt_reader *r, const char *name, int
         rt_prim prim = RT_I32;
         int rank = 0;
         rt_type_component(s->prog, type, done, &prim, &rank);
-        ok = rt_read_value(r, prim, rank, &h[done]) ||
-             rt_srv_fail("Failed to restore variable %s: %s", name, r->error);
+        ok = r && rt_read_value(r, prim, rank, &h[done]);
+        if (r && !ok)
+            rt_srv_fail("Failed to restore variable %s: %s", name, r->error);
+        ok = rt_tell_value(&s->ctx->config, ok, &h[done]);
         done += ok;
     }
     for (int k = 0; k < done && !ok; k++)
         rt_hvalue_free(&h[k]);
-    if (ok && rt_take_value(s->ctx, type, h, values))
+    if (ok && !rt_all_have(&s->ctx->config, !rt_take_value(s->ctx, type, h, values)))
         ok = rt_srv_fail("Failed to restore variable %s: %s", name, rt_error(s->ctx));
     if (ok)
         rt_srv_define(s, name, type, n, values);
@@ -202,23 +204,24 @@ static bool rt_srv_restore_one(rt_server *s, rt_reader *r, const char *name, int
 
 static bool rt_cmd_restore(rt_server *s, int n, char **w)
 {
-    rt_reader r;
+    const rt_config *c = &s->ctx->config;
+    rt_reader r = {0};
+    bool reads = c->at.rank == 0, ok = true;
     int type;
     if (n % 2 == 0)
         return rt_srv_fail("restore needs a file, then pairs of a variable and its type");
-    if (!rt_reader_open(&r, w[0]))
+    if (!rt_all_have(c, !reads || rt_reader_open(&r, w[0])))
         return rt_srv_fail("%s", r.error);
-    bool ok = true;
     int i = 1;
     for (; i < n && ok; i += 2)
         ok = rt_srv_is_new(s, w[i]) && rt_srv_type(s, w[i + 1], &type) &&
-             rt_srv_restore_one(s, &r, w[i], type);
-    if (ok && !rt_reader_at_end(&r))
+             rt_srv_restore_one(s, reads ? &r : NULL, w[i], type);
+    if (ok && reads && !rt_reader_at_end(&r))
         ok = rt_srv_fail("%s:%" PRId64 ":%" PRId64 ": data after the %d expected values", w[0],
                          r.line, r.col, (n - 1) / 2);
-    if (!rt_reader_close(&r) && ok)
+    if (reads && !rt_reader_close(&r) && ok)
         ok = rt_srv_fail("%s", r.error);
-    return ok;
+    return rt_all_have(c, ok);
 }
 
 static bool rt_srv_store_one(rt_server *s, FILE *f, const rt_var *v)
@@ -240,7 +243,7 @@ static bool rt_cmd_store(rt_server *s, int n, char **w)
     for (int i = 1; i < n; i++)
         if (!rt_srv_var(s, w[i]))
             return false;
-    FILE *f = rt_store_open(w[0]);
+    FILE *f = rt_store_open(s->ctx->config.at.rank == 0 ? w[0] : "/dev/null");
     if (!f)
         return rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
     bool ok = true;
@@ -565,6 +568,24 @@ static void rt_srv_ready(void)
     fflush(stdout);
 }
 
+/* The next command, which rank 0 reads for all; false: there is none. */
+static bool rt_srv_line(const rt_config *c, char **line, size_t *cap)
+{
+    if (!c->comm)
+        return getline(line, cap, stdin) >= 0;
+    int64_t bytes =
+        c->at.rank == 0 && getline(line, cap, stdin) >= 0 ? (int64_t)strlen(*line) + 1 : 0;
+    c->comm->tell(&bytes, sizeof bytes);
+    if (bytes == 0)
+        return false;
+    if ((size_t)bytes > *cap) {
+        *cap = (size_t)bytes;
+        *line = rt_grow(*line, *cap);
+    }
+    c->comm->tell(*line, bytes);
+    return true;
+}
+
 RT_API int rt_serve(rt_ctx *ctx)
 {
     rt_server s = {.ctx = ctx, .prog = ctx->prog};
@@ -574,7 +595,7 @@ RT_API int rt_serve(rt_ctx *ctx)
     ctx->log_file = stdout;
     ctx->timeline.on = ctx->config.profile;
     rt_srv_ready();
-    while (getline(&line, &cap_line, stdin) >= 0) {
+    while (rt_srv_line(&ctx->config, &line, &cap_line)) {
         int n = rt_srv_split(line, &words, &cap);
         if (n == 0)
             rt_srv_fail("Empty line");

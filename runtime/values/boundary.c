@@ -150,6 +150,7 @@ static int rt_call_prepare(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_
     ctx->error[0] = '\0';
     ctx->error_told = false;
     ctx->limit.over = false;
+    ctx->ranks.failed = false;
     return rt_own_consumed(ctx, e, in);
 }
 
@@ -196,11 +197,12 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
                          int64_t *us)
 {
     *us = 0;
-    if (rt_call_prepare(ctx, e, in, out) || rt_sync(ctx))
+    if (rt_agree(ctx, rt_call_prepare(ctx, e, in, out) || rt_sync(ctx)))
         return rt_call_stopped(ctx);
     int rc = rt_call_run(ctx, e, in, out);
     if (rc == RT_OK)
         rc = rt_sync(ctx);
+    rc = rt_agree(ctx, rc);
     rt_parts_end(ctx);
     *us = (int64_t)(rt_limit_end(ctx) * 1e6);
     return rc == RT_OK ? RT_OK : rt_call_failed(ctx, e, out);

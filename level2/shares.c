@@ -1,0 +1,241 @@
+/* Arrays of which each rank has a part (shares.h): shares, parts of arrays that are whole, and the
+ * whole of those that are in parts. */
+#include "level2/shares.h"
+
+#include "base/intern.h"
+
+static Level *level_of(const Parts *P, Atom a)
+{
+    Level *l = P->at;
+    while (!a.var && l->outer)
+        l = l->outer;
+    return a.var ? varmap_get(P->levels, a.var) : l;
+}
+
+static Exp *ranks_exp(Ctx *cx, ExpKind k, Loc loc, const Atom *args, int n)
+{
+    Exp *e = exp_new(cx, k, loc);
+    for (int i = 0; i < n; i++)
+        vec_push(cx->perm, &e->ranks.args, args[i]);
+    return e;
+}
+
+/* --- Shares --------------------------------------------------------------------------------- */
+
+static Level *outermost(const Parts *P)
+{
+    Level *l = P->at;
+    while (l->outer)
+        l = l->outer;
+    return l;
+}
+
+static void know_rank(Parts *P, Loc loc)
+{
+    Bld *bl = &outermost(P)->bl;
+    if (P->rank.var)
+        return;
+    P->rank = bld_exp(bl, "rank", ranks_exp(P->cx, E_MY_RANK, loc, NULL, 0));
+    P->ranks = bld_exp(bl, "ranks", ranks_exp(P->cx, E_RANKS, loc, NULL, 0));
+}
+
+/* test ? x : y */
+static Atom choice(Ctx *cx, Bld *bl, const char *base, Loc loc, Atom test, Atom x, Atom y)
+{
+    Body *sides[2];
+    for (int k = 0; k < 2; k++) {
+        Bld b = bld_new(cx);
+        Atoms res = {0};
+        vec_push(cx->perm, &res, k == 0 ? x : y);
+        sides[k] = bld_body(&b, res);
+    }
+    return bld_exp(bl, base, exp_if(cx, loc, test, sides[0], sides[1]));
+}
+
+/* How much work there is for n elements, by what is known where n is. */
+static Atom work_for(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc)
+{
+    enum { MOST = 2 }; /* factors: a product must not wrap around */
+    const Atoms *others = n.var ? varmap_get(P->work, n.var) : NULL;
+    Atom work = n;
+    for (int i = 0, used = 0; others && i < others->n && used < MOST; i++) {
+        const Level *l = level_of(P, others->at[i]);
+        if (!l || l->depth > level->depth)
+            continue;
+        work = bld_binop(bl, loc, OP_MUL, work, others->at[i]);
+        used++;
+    }
+    return work;
+}
+
+Share *parts_share(Parts *P, Atom n, Loc loc)
+{
+    for (int i = 0; i < P->shares.n; i++)
+        if (atom_eq(P->shares.at[i]->n, n))
+            return P->shares.at[i];
+    Level *level = level_of(P, n);
+    ASSERT(level);
+    know_rank(P, loc);
+    Ctx *cx = P->cx;
+    Bld *bl = &level->bl;
+    Share *s = NEW(cx->perm, Share);
+    *s = (Share){.n = n, .level = level};
+    Atom work = work_for(P, bl, level, n, loc);
+    Exp *e = ranks_exp(cx, E_SHARED, loc, &work, 1);
+    e->ranks.name = intern(arena_printf(cx->perm, "%s.suff_dist_%d", P->entry, P->n_thresholds++));
+    s->test = e;
+    s->at = bl->stms.n;
+    s->shared = bld_exp(bl, "shared", e);
+    s->rank = choice(cx, bl, "rank", loc, s->shared, P->rank, atom_i64(0));
+    s->ranks = choice(cx, bl, "ranks", loc, s->shared, P->ranks, atom_i64(1));
+    Atom each = bld_exp(bl, "each", ranks_exp(cx, E_SHARE, loc, (Atom[]){n, s->ranks}, 2));
+    s->first = bld_binop(bl, loc, OP_MIN, n, bld_binop(bl, loc, OP_MUL, s->rank, each));
+    Atom left = bld_binop(bl, loc, OP_SUB, n, s->first);
+    s->count = bld_binop(bl, loc, OP_MAX, atom_i64(0), bld_binop(bl, loc, OP_MIN, each, left));
+    vec_push(cx->perm, &P->shares, s);
+    return s;
+}
+
+/* Elements of a row of v that are known in the level. */
+static Atom row_elems(Parts *P, Bld *bl, const Level *level, const Var *v)
+{
+    Atom n = atom_i64(1);
+    for (int d = 1; d < v->type.rank; d++) {
+        const Level *l = level_of(P, v->type.dims[d]);
+        if (l && l->depth <= level->depth)
+            n = bld_binop(bl, v->loc, OP_MUL, n, v->type.dims[d]);
+    }
+    return n;
+}
+
+/* Tells the share's test how many elements are gathered where it is true. */
+static void tell_gathered(Parts *P, Share *s)
+{
+    Bld own = bld_new(P->cx);
+    Atom row = atom_i64(0);
+    Loc loc = s->test->loc;
+    for (int i = 0; i < s->wanted.n; i++)
+        row = bld_binop(&own, loc, OP_ADD, row, row_elems(P, &own, s->level, s->wanted.at[i]));
+    vec_push(P->cx->perm, &s->test->ranks.args, bld_binop(&own, loc, OP_MUL, s->n, row));
+    Stms *all = &s->level->bl.stms, done = {0};
+    for (int i = 0; i < all->n; i++) {
+        if (i == s->at)
+            vec_append(P->cx->perm, &done, &own.stms);
+        vec_push(P->cx->perm, &done, all->at[i]);
+    }
+    *all = done;
+}
+
+void parts_leave(Parts *P, Level *level)
+{
+    int kept = 0;
+    for (int i = P->shares.n - 1; i >= 0; i--) /* the last first: statements move */
+        if (P->shares.at[i]->level == level)
+            tell_gathered(P, P->shares.at[i]);
+    for (int i = 0; i < P->shares.n; i++)
+        if (P->shares.at[i]->level != level)
+            P->shares.at[kept++] = P->shares.at[i];
+    P->shares.n = kept;
+}
+
+/* --- Parts ---------------------------------------------------------------------------------- */
+
+Type parts_type(Ctx *cx, Type t, const Share *share)
+{
+    Type r = t;
+    r.dims = NEWN(cx->perm, Atom, t.rank);
+    for (int d = 0; d < t.rank; d++)
+        r.dims[d] = d == 0 ? share->count : t.dims[d];
+    return r;
+}
+
+void parts_put(Parts *P, const Var *v, Var *var, Share *share)
+{
+    Part *p = NEW(P->cx->perm, Part);
+    *p = (Part){.var = var, .share = share, .level = P->at};
+    varmap_put(P->parts, v, p);
+    varmap_put(P->levels, v, P->at);
+    varmap_put(P->levels, var, P->at);
+}
+
+Var *parts_get(const Parts *P, Atom a, const Share *share)
+{
+    const Part *p = a.var ? varmap_get(P->parts, a.var) : NULL;
+    return p && p->share == share ? p->var : NULL;
+}
+
+/* first, first + 1, .. count of the outermost dimension, all others whole. */
+static DimIndexes rows_of(Ctx *cx, Type t, const Share *share)
+{
+    DimIndexes at = {0};
+    for (int d = 0; d < t.rank; d++)
+        vec_push(cx->perm, &at,
+                 (DimIndex){.is_slice = true,
+                            .start = d == 0 ? share->first : atom_i64(0),
+                            .n = d == 0 ? share->count : t.dims[d],
+                            .stride = atom_i64(1)});
+    return at;
+}
+
+static Atom numbers_from(Parts *P, Bld *bl, const Exp *iota, const Share *share)
+{
+    PrimType t = atom_type(iota->iota.start).elem;
+    Atom first = t == T_I64 ? share->first
+                            : bld_exp(bl, "first", exp_conv(P->cx, iota->loc, t, share->first));
+    Atom off = bld_exp(bl, "off", exp_binop(P->cx, iota->loc, OP_MUL, first, iota->iota.stride));
+    Exp *e = exp_new(P->cx, E_IOTA, iota->loc);
+    e->iota.n = share->count;
+    e->iota.start =
+        bld_exp(bl, "start", exp_binop(P->cx, iota->loc, OP_ADD, iota->iota.start, off));
+    e->iota.stride = iota->iota.stride;
+    return bld_exp(bl, "part", e);
+}
+
+Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc)
+{
+    Var *v = parts_get(P, a, share);
+    if (v)
+        return atom_var(v);
+    Bld *bl = &P->at->bl;
+    const Exp *made = varmap_get(P->made, a.var);
+    if (made && made->kind == E_IOTA && prim_is_int(a.var->type.elem))
+        return numbers_from(P, bl, made, share);
+    if (made && made->kind == E_REPLICATE && made->replicate.dims.n == 1)
+        return bld_exp(bl, "part", exp_replicate(P->cx, loc, share->count, made->replicate.val));
+    parts_gather(P, a.var);
+    Exp *e = exp_new(P->cx, E_INDEX, loc);
+    e->index.arr = a;
+    e->index.at = rows_of(P->cx, a.var->type, share);
+    e->index.safe = true;
+    return bld_exp(bl, "part", e);
+}
+
+void parts_gather(Parts *P, const Var *v)
+{
+    Part *p = varmap_get(P->parts, v);
+    if (!p || p->whole)
+        return;
+    p->whole = true;
+    vec_push(P->cx->perm, &p->share->wanted, v);
+    Ctx *cx = P->cx;
+    Type t = v->type;
+    Bld all = bld_new(cx), here = bld_new(cx);
+    Atoms got = {0}, same = {0};
+    Exp *e = exp_new(cx, E_SCRATCH, v->loc);
+    e->scratch.type = t;
+    Atom blank = bld_exp(&all, "blank", e);
+    e = exp_new(cx, E_UPDATE, v->loc);
+    e->update.arr = blank;
+    e->update.at = rows_of(cx, t, p->share);
+    e->update.val = atom_var(p->var);
+    e->update.safe = true;
+    Atom rows = bld_exp(&all, "rows", e);
+    vec_push(cx->perm, &got, bld_exp(&all, "all", ranks_exp(cx, E_GATHER, v->loc, &rows, 1)));
+    e = exp_new(cx, E_RESHAPE, v->loc);
+    for (int d = 0; d < t.rank; d++)
+        vec_push(cx->perm, &e->reshape.dims, t.dims[d]);
+    e->reshape.arr = atom_var(p->var);
+    vec_push(cx->perm, &same, bld_exp(&here, "all", e));
+    bld_define(&p->level->bl, (Var *)(uintptr_t)v,
+               exp_if(cx, v->loc, p->share->shared, bld_body(&all, got), bld_body(&here, same)));
+}

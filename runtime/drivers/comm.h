@@ -1,0 +1,26 @@
+/* What several processes, the ranks of one program, do together. comm_mpi.c answers by MPI; a
+ * program for one process has none. All ranks make the same calls in the same order; each waits for
+ * the others. What fails ends all of them. */
+#ifndef RT_COMM_H
+#define RT_COMM_H
+
+#include <stdint.h>
+
+/* Which rank this is, of how many, and which of those on this machine. */
+typedef struct {
+    int rank, ranks, here, beside;
+} rt_place;
+
+typedef struct {
+    /* Joins the other ranks. */
+    rt_place (*open)(int *argc, char ***argv);
+    /* all := `bytes` of each rank, in their order. */
+    void (*all)(const void *mine, int64_t bytes, void *all);
+    /* Rank r has bytes at[r] .. at[r + 1] - 1 of `all`, and gets the others. */
+    void (*blocks)(char *all, const int64_t *at);
+    /* From rank 0 to all. */
+    void (*tell)(void *data, int64_t bytes);
+    void (*close)(void);
+} rt_comm;
+
+#endif

@@ -1,0 +1,70 @@
+/* Ranks by MPI. */
+#include "runtime/drivers/comm.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* MPI counts in int. */
+enum { RT_MPI_PIECE = 1 << 30 };
+
+static rt_place rt_mpi_open(int *argc, char ***argv)
+{
+    int given;
+    rt_place p;
+    MPI_Comm machine;
+    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given);
+    MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, p.rank, MPI_INFO_NULL, &machine);
+    MPI_Comm_rank(machine, &p.here);
+    MPI_Comm_size(machine, &p.beside);
+    MPI_Comm_free(&machine);
+    return p;
+}
+
+static void rt_mpi_all(const void *mine, int64_t bytes, void *all)
+{
+    MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void rt_mpi_from(int root, char *data, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes; at += RT_MPI_PIECE) {
+        int64_t left = bytes - at;
+        MPI_Bcast(data + at, (int)(left < RT_MPI_PIECE ? left : RT_MPI_PIECE), MPI_BYTE, root,
+                  MPI_COMM_WORLD);
+    }
+}
+
+static void rt_mpi_blocks(char *all, const int64_t *at)
+{
+    int ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int *counts = malloc(2 * (size_t)ranks * sizeof *counts), *begins = counts + ranks;
+    if (!counts)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    bool small = at[ranks] <= INT_MAX;
+    for (int r = 0; r < ranks && small; r++) {
+        begins[r] = (int)at[r];
+        counts[r] = (int)(at[r + 1] - at[r]);
+    }
+    if (small)
+        MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all, counts, begins, MPI_BYTE, MPI_COMM_WORLD);
+    for (int r = 0; r < ranks && !small; r++)
+        rt_mpi_from(r, all + at[r], at[r + 1] - at[r]);
+    free(counts);
+}
+
+static void rt_mpi_tell(void *data, int64_t bytes)
+{
+    rt_mpi_from(0, data, bytes);
+}
+
+static void rt_mpi_close(void)
+{
+    MPI_Finalize();
+}
+
+static const rt_comm rt_mpi = {rt_mpi_open, rt_mpi_all, rt_mpi_blocks, rt_mpi_tell, rt_mpi_close};
