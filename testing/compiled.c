@@ -195,7 +195,7 @@ static const char *build(Run *run, FlattenMode mode)
 {
     const char *binary = arena_printf(run->a, "%s/%s", run->tmp, fl_mode_text[mode]);
     test_at(run, "building it (%s)", fl_mode_text[mode]);
-    int code = compile_program(run->file, binary, fl_mode_text[mode], false);
+    int code = compile_program(run->file, binary, fl_mode_text[mode], run->o->ranks > 0, false);
     if (code) {
         test_fail(run, NULL, "compile --flatten=%s: exit code %d", fl_mode_text[mode], code);
         return NULL;
@@ -230,7 +230,8 @@ void test_versions(Run *run, FlattenMode mode)
                          .device = run->o->device,
                          .timeout = run->o->timeout,
                          .tolerance = test_tolerance(run),
-                         .forked = run->o->forks};
+                         .forked = run->o->forks,
+                         .ranks = run->o->ranks};
     test_at(run, "starting it (%s)", fl_mode_text[mode]);
     v.s = session_open(run->a, &so, &v.ds, &wrong);
     if (!v.s) {

@@ -120,7 +120,7 @@ static int take_file(void *env, const char *path)
 static void take_arguments(Command *c, int argc, char **argv)
 {
     enum { MOST_JOBS = 1024 };
-    double jobs = 0;
+    double jobs = 0, ranks = 0;
     const ArgRow rows[] = {
         {"-i, --interpret", "only the interpreter", .flag = &c->o.interpret},
         {"-c, --compile", "only compiled", .flag = &c->o.compile},
@@ -131,6 +131,7 @@ static void take_arguments(Command *c, int argc, char **argv)
          .flag = &c->o.choices},
         {"-j, --jobs N", "programs at a time (default: one for each processor)", .number = &jobs},
         {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &c->o.device},
+        {"--ranks N", "compiled, by MPI on N ranks", .number = &ranks},
         {"--tolerance T",
          "relative difference allowed of floats (default: f32 1e-5, f64 1e-9, .fut 0.002)",
          .number = &c->o.tolerance},
@@ -146,6 +147,7 @@ static void take_arguments(Command *c, int argc, char **argv)
     c->code = args_read(&args, argc, argv);
     if (c->code < 0 && !c->any)
         c->code = args_wrong(&args, "which programs?");
+    c->o.ranks = ranks < 0 ? 0 : ranks > MOST_RANKS ? MOST_RANKS : (int)ranks;
     if (jobs > 0)
         c->o.jobs = jobs < 1 ? 1 : jobs > MOST_JOBS ? MOST_JOBS : (int)jobs;
     if (!c->o.interpret && !c->o.compile)
@@ -369,7 +371,7 @@ static void choose_driver(TestOptions *o)
     if (o->device)
         return;
     setenv("MINIFUT_DRIVER", "native", 0);
-    o->forks = strcmp(getenv("MINIFUT_DRIVER"), "opencl") == 0 && driver_start();
+    o->forks = !o->ranks && strcmp(getenv("MINIFUT_DRIVER"), "opencl") == 0 && driver_start();
     if (o->forks)
         setenv("MINIFUT_STEPS", "-cl-opt-disable", 0);
 }

@@ -21,6 +21,7 @@ typedef struct {
     Words exclude;    /* tags */
     bool keep, verbose;
     bool choices; /* with makers' choices forced both ways, too */
+    int ranks;    /* compiled, by MPI on so many; 0: without */
     bool forks;   /* driver_start succeeded */
 } TestOptions;
 

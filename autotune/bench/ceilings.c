@@ -92,7 +92,7 @@ static const char *taken_away(Arena *a, const char *name)
 static int compile_optimised(Arena *a, const char *source, const char *binary)
 {
     const char *flags = taken_away(a, "CFLAGS"), *cc = cc_optimises() ? NULL : taken_away(a, "CC");
-    int code = compile_program(source, binary, NULL, false);
+    int code = compile_program(source, binary, NULL, false, false);
     if (flags)
         setenv("CFLAGS", flags, 1);
     if (cc)

@@ -21,12 +21,14 @@ const char *program_binary(Arena *a, const char *source)
     return strchr(name, '/') ? name : arena_printf(a, "./%s", name);
 }
 
-int compile_program(const char *source, const char *binary, const char *mode, bool force)
+int compile_program(const char *source, const char *binary, const char *mode, bool mpi, bool force)
 {
     char option[64];
     snprintf(option, sizeof option, "--flatten=%s", mode ? mode : "incremental");
-    const char *args[9] = {"minifut", "compile", option, "-o", binary};
+    const char *args[10] = {"minifut", "compile", option, "-o", binary};
     int n = 5;
+    if (mpi)
+        args[n++] = "--mpi";
     if (force)
         args[n++] = "--force";
     args[n++] = "--";

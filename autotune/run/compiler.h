@@ -9,9 +9,10 @@
 
 /* The name of the binary that `minifut compile` makes of a source, as a path that can be run. */
 const char *program_binary(Arena *a, const char *source);
-/* Compiles the source in a mode of flattening ("full"; NULL: the default); `force`: over files that
- * are not ours. Returns the compiler's exit code (it prints its own messages). */
-int compile_program(const char *source, const char *binary, const char *mode, bool force);
+/* Compiles the source in a mode of flattening ("full"; NULL: the default); `mpi`: for several
+ * ranks; `force`: over files that are not ours. Returns the compiler's exit code (it prints its own
+ * messages). */
+int compile_program(const char *source, const char *binary, const char *mode, bool mpi, bool force);
 /* What a process of this very compiler prints, without its messages; `args` ends with NULL. Its
  * status as of waitpid, or -1. */
 int compiler_prints(Out *o, const char *const *args);

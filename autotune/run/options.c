@@ -95,6 +95,23 @@ static int check_outputs(const char *tool, const ToolOptions *o, const Datasets 
     return output_check(&os);
 }
 
+static int check_options(const Args *args, const ToolOptions *o)
+{
+    const struct {
+        const char *option;
+        double value;
+        int most;
+    } all[] = {{"--runs", o->runs, MOST_RUNS}, {"--ranks", o->ranks, MOST_RANKS}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].value > all[i].most || all[i].value != floor(all[i].value))
+            return args_wrong(args, "%s: a whole number, at most %d", all[i].option, all[i].most);
+    if (o->only && strcmp(o->only, "thresholds") != 0)
+        return args_wrong(args, "only thresholds can be asked for, not '%s'", o->only);
+    if (o->untuned && o->tuning)
+        return args_wrong(args, "--untuned and --tuning %s: which?", o->tuning);
+    return -1;
+}
+
 int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions *o)
 {
     *o = (ToolOptions){.session = {.timeout = 600, .tolerance = 2e-3}};
@@ -145,6 +162,8 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
          .commands = BENCH | PROFILE},
         {"--gflops N", "its operations a second, in 10^9 (default: measured)", .number = &o->gflops,
          .commands = BENCH | PROFILE},
+        {"--ranks N", "by MPI, on N ranks (mpirun -np N)", .number = &o->ranks,
+         .commands = TUNE | BENCH},
         {"--timeout S", "seconds a run may take (default 600)", .number = &o->session.timeout},
         {"--tolerance T", "relative difference allowed between results (default 0.002)",
          .number = &o->session.tolerance},
@@ -166,12 +185,9 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
         return code;
     if (!o->source)
         return args_wrong(&t.args, "which program?");
-    if (o->only && strcmp(o->only, "thresholds") != 0)
-        return args_wrong(&t.args, "only thresholds can be asked for, not '%s'", o->only);
-    if (o->untuned && o->tuning)
-        return args_wrong(&t.args, "--untuned and --tuning %s: which?", o->tuning);
-    if (o->runs > MOST_RUNS || o->runs != floor(o->runs))
-        return args_wrong(&t.args, "--runs: a whole number, at most %d", MOST_RUNS);
+    if ((code = check_options(&t.args, o)) >= 0)
+        return code;
+    o->session.ranks = (int)o->ranks;
     o->only_thresholds = o->only != NULL;
     o->tuning_given = o->tuning != NULL;
     o->tuning = o->tuning ? o->tuning : arena_printf(a, "%s.tuning", o->source);
@@ -252,8 +268,8 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
         strcmp(tool, "profile") == 0 || o->roofline || (o->report && strcmp(tool, "bench") == 0);
     if ((*code = check_outputs(tool, o, ds)) != 0)
         return NULL;
-    if (!o->skip_compile &&
-        (*code = compile_program(o->source, o->session.program, NULL, o->force)) != 0)
+    if (!o->skip_compile && (*code = compile_program(o->source, o->session.program, NULL,
+                                                     o->session.ranks > 0, o->force)) != 0)
         return NULL;
     *code = EXIT_USER;
     read_file(a, o);

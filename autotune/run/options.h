@@ -25,6 +25,7 @@ typedef struct {
     bool skip_compile;        /* the binary is up to date */
     const char *only;         /* tune: "thresholds" ... */
     bool only_thresholds;     /* ... sizes are left alone */
+    double ranks;             /* 0: not by MPI */
     double jobs; /* tune: data sets at the same time, where the device allows it; 0: not said */
     bool fresh;  /* tune: what is in the log does not count */
     const char *strategy, *objective, *weights; /* tune: strategies.h */

@@ -57,7 +57,7 @@ static bool start(Session *s, const char **wrong)
         args[n++] = "-P";
     args[n] = NULL;
     Out why = {0};
-    s->server = server_start(s->o.program, s->o.forked, args, &why);
+    s->server = server_start(s->o.program, s->o.forked, s->o.ranks, args, &why);
     session_forget_resident(s);
     send_user_params(s);
     s->sent = s->sizes_sent = s->stop_sent = s->parts_sent = false;

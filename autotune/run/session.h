@@ -10,9 +10,12 @@
 #include "autotune/data/forest.h"
 #include "common/values.h"
 
+enum { MOST_RANKS = 4096 };
+
 typedef struct {
     const char *program; /* path of the binary */
     bool forked;         /* it is a shared object, to run in a fork of this process */
+    int ranks;           /* by MPI, on so many; 0: without */
     const char *entry;   /* NULL: "main", else the only one */
     const char *device, *platform;
     Settings file;    /* of a tuning file: the user's own parameters among them hold for all runs */

@@ -153,12 +153,33 @@ _Noreturn static void call_main(const char *prog, int argc, char **argv)
     _exit(code);
 }
 
-static void child(const char *prog, bool forked, const char *const *args, const int to[2],
-                  const int from[2], const int err[2])
+/* The beginning of a command that runs on so many ranks: more than processors, if need be, and by
+ * whoever that is. Open MPI wants to be told both; the names are those of its series 4 and 5. */
+static int add_mpirun(const char **argv, int ranks)
 {
-    const char *argv[MAX_ARGS + 3] = {prog, "--server"};
-    int n = 2;
-    for (int i = 0; args && args[i] && n < MAX_ARGS; i++)
+    static char number[16];
+    static const char *const told[][2] = {
+        {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+        {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        setenv(told[i][0], told[i][1], 0);
+    snprintf(number, sizeof number, "%d", ranks);
+    argv[0] = "mpirun";
+    argv[1] = "-np";
+    argv[2] = number;
+    return 3;
+}
+
+static void child(const char *prog, bool forked, int ranks, const char *const *args,
+                  const int to[2], const int from[2], const int err[2])
+{
+    const char *argv[MAX_ARGS + 6] = {NULL};
+    int n = ranks > 0 ? add_mpirun(argv, ranks) : 0;
+    argv[n++] = prog;
+    argv[n++] = "--server";
+    for (int i = 0; args && args[i] && n < MAX_ARGS + 3; i++)
         argv[n++] = args[i];
     dup2(to[0], 0);
     dup2(from[1], 1);
@@ -168,12 +189,12 @@ static void child(const char *prog, bool forked, const char *const *args, const 
     signal(SIGPIPE, SIG_DFL);
     if (forked)
         call_main(prog, n, (char **)argv);
-    execvp(prog, (char *const *)argv);
-    fprintf(stderr, "cannot run %s: %s\n", prog, strerror(errno));
+    execvp(argv[0], (char *const *)argv);
+    fprintf(stderr, "cannot run %s: %s\n", argv[0], strerror(errno));
     _exit(127);
 }
 
-Server *server_start(const char *prog, bool forked, const char *const *args, Out *why)
+Server *server_start(const char *prog, bool forked, int ranks, const char *const *args, Out *why)
 {
     int to[2], from[2], err[2];
     Server *s = calloc(1, sizeof *s);
@@ -186,7 +207,7 @@ Server *server_start(const char *prog, bool forked, const char *const *args, Out
     fflush(NULL);
     s->pid = fork();
     if (s->pid == 0)
-        child(prog, forked, args, to, from, err);
+        child(prog, forked, ranks, args, to, from, err);
     close(to[0]);
     close(from[1]);
     close(err[1]);

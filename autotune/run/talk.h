@@ -10,8 +10,9 @@ typedef struct Server Server;
 
 /* Starts `prog --server` with more arguments (NULL-terminated, may be NULL) and waits for its first
  * `%%% OK`. `forked`: the program is a shared object, whose main runs in a fork of this process.
+ * ranks: by MPI, on so many; 0: without.
  * NULL if it cannot be started; what it said is then in *why. */
-Server *server_start(const char *prog, bool forked, const char *const *args, Out *why);
+Server *server_start(const char *prog, bool forked, int ranks, const char *const *args, Out *why);
 void server_stop(Server *s); /* asks it to end, then makes it; NULL is fine */
 
 typedef enum {
