@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Programs on several ranks, by MPI: tests/ranks/run.py MINIFUT. Each program of tests/ranks/ on 1 to 4 ranks, with what is
+shared out, and not; the command line, and failures of one rank."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+sys.dont_write_bytecode = True
+import checks  # noqa: E402
+from checks import check, need, summary  # noqa: E402
+
+# More ranks than processors, by whoever this is; names of Open MPI's series 4 and 5.
+MPI = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+       "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "MINIFUT_DRIVER": "native"}
+CASES = 40  # about, that are skipped where there is no MPI
+
+
+def run(*command, text="", limit=120):
+    return subprocess.run([str(c) for c in command], input=text, capture_output=True, text=True, timeout=limit,
+                          env={**os.environ, **MPI})
+
+
+def directives(minifut):
+    """The programs' own tests."""
+    for ranks in 1, 2, 3, 4:
+        done = run(minifut, "test", "-c", "--timeout", 300, "--ranks", ranks, *sorted(HERE.glob("*.sf")), limit=600)
+        sums = re.search(r"^(\d+) passed, (\d+) failed", done.stdout, re.M)
+        checks.passed += int(sums[1]) if sums else 0
+        check(done.returncode == 0, f"on {ranks} ranks:\n{done.stdout}{done.stderr}")
+
+
+def command_line(minifut, place):
+    program = place / "parts"
+    built = run(minifut, "compile", "--mpi", "-o", program, HERE / "parts.sf")
+    check(built.returncode == 0, built.stderr)
+
+    def ranks(n, *args, text):
+        return run("mpirun", "-np", n, program, *args, text=text)
+
+    always = ("--param", "maps.suff_dist_0=1", "--param", "fails.suff_dist_0=1")
+    for n in 1, 3:
+        done = ranks(n, "-e", "maps", *always, text="[1i64, 2i64, 3i64, 4i64] 5i64")
+        check(done.returncode == 0 and done.stdout == "[6i64, 7i64, 8i64, 9i64]\n30i64\n", f"{n} ranks: {done}")
+    # A rank alone fails: one message, no result.
+    done = ranks(3, "-e", "fails", *always, text="[0i64, 1i64, 2i64, 9i64]")
+    check(done.returncode == 1 and done.stdout == "", f"a failure: {done}")
+    check(done.stderr.count("Index [9] out of bounds for array of shape [4].") == 1, f"its message: {done.stderr}")
+    # What is wrong for all is said once.
+    for args, text, want in (("-e", "maps"), "[1i64", "standard input"), (("-e", "none"), "", "no entry point 'none'"), \
+            (("--nothing",), "", "nothing"), (("-e", "maps", "--tuning", place / "none"), "[1i64] 1i64", "none"):
+        done = ranks(3, *args, text=text)
+        check(done.returncode != 0 and done.stdout == "" and done.stderr.count(want) >= 1, f"{args}: {done}")
+        lines = [line for line in done.stderr.splitlines() if line.startswith(str(program)) and want in line]
+        check(len(lines) <= 1, f"{args}: said more than once: {done.stderr}")
+    done = run(minifut, "compile", "--mpi", "--library", HERE / "parts.sf")
+    check(done.returncode == 2 and "--mpi" in done.stderr, done.stderr)
+
+
+def without(minifut, place):
+    """Nothing of MPI is in a program that is for one process."""
+    done = run(minifut, "compile", "--emit=c", HERE / "parts.sf")
+    check(done.returncode == 0 and "MPI_" not in done.stdout and "mpi.h" not in done.stdout, "MPI in a program without")
+
+
+def main():
+    minifut = Path(sys.argv[1]).resolve()
+    if need("mpicc", CASES) and need("mpirun", CASES):
+        with tempfile.TemporaryDirectory() as place:
+            directives(minifut)
+            command_line(minifut, Path(place))
+            without(minifut, Path(place))
+    sys.exit(summary())
+
+
+main()
