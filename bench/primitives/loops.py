@@ -76,9 +76,11 @@ def build_loops(place):
 
 
 class Loop:
-    """A function of loops.c on the inputs and sizes of a case; its results have the shapes of `like`."""
+    """A function of loops.c on the inputs and sizes of a case (a ragged one: its number of rows); its results have the shapes
+    of `like`."""
 
-    def __init__(self, function, sizes, inputs, like):
+    def __init__(self, function, case, inputs, like):
+        sizes = like[0].shape if case.program == "ragged" else case.sizes
         self.results = [np.zeros(g.shape, g.dtype) for g in like]
         arrays = [x for x in inputs if x.ndim] + self.results
         self.inputs, self.function = inputs, function
@@ -110,8 +112,7 @@ def measure(a, case, server, function, place):
     server.load_made(case.entry, case.maker, place / "sizes")
     server.call()  # builds kernels
     want, results = case.expected(*case.sizes), server.results()
-    sizes = results[0].shape if case.program == "ragged" else case.sizes  # its own tell how many elements, and the kind
-    loop = Loop(function, sizes, inputs_of(server, place), results)
+    loop = Loop(function, case, inputs_of(server, place), results)
     check(case, results, want, "the program")
     loop.call()
     check(case, loop.results, want, "the loop")

@@ -57,7 +57,7 @@ def test_loops(minifut, place):
         write_values(place / "sizes", [np.int64(d) for d in case.sizes])
         inputs = read_binary(interpreted(minifut, case, case.maker, place / "sizes"))
         want = case.expected(*case.sizes)
-        loop = loops.Loop(getattr(functions, name), case.sizes, inputs, want)
+        loop = loops.Loop(getattr(functions, name), case, inputs, want)
         loop.call()
         check(not (wrong := difference(loop.results, want, case.tolerance)), f"{case.name} in C: {wrong}")
 
