@@ -14,6 +14,9 @@
 /* How the help of a generated program begins: by this its binary is known to be ours to replace. */
 #define RT_HELP_HEAD "Reads the arguments of an entry point from standard input"
 
+/* Values of a rank that are exchanged at once, at most. */
+#define RT_EXCHANGED 16
+
 /* Of n rows, how many each of so many ranks has: rank r those from r * that on, as far as there are
  * so many. Where there are many, parts begin where vectors do. */
 static inline __attribute__((unused)) int64_t mf_share(int64_t n, int64_t ranks)

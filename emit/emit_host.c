@@ -428,9 +428,14 @@ static void emit_gather(Fn *f, const HostOp *op)
     Ctx *cx = f->em->cx;
     const KExp *row = sx_mul(cx, sx_product(cx, op->dims.at + 1, op->dims.n - 1),
                              sx_const(cx, prim_type_bytes[op->type]));
+    const Atoms *args = &op->ranks->ranks.args;
     call_begin(f);
-    out_printf(f->o, "rt_gather(ctx, %s, %s, %s)", mem_c(f, op->dst.mem),
-               size_c(f, sx_atom(cx, op->dims.at[0])), size_c(f, row));
+    if (args->n == 1)
+        out_printf(f->o, "rt_gather(ctx, %s, %s, %s)", mem_c(f, op->dst.mem),
+                   size_c(f, sx_atom(cx, op->dims.at[0])), size_c(f, row));
+    else
+        out_printf(f->o, "rt_halo(ctx, %s, %s, %s, %s, %s)", mem_c(f, op->dst.mem),
+                   atom_c(args->at[1]), atom_c(args->at[2]), atom_c(args->at[3]), size_c(f, row));
     call_end(f);
 }
 

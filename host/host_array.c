@@ -222,6 +222,7 @@ static void gather_stm(PlanBuild *pb, const Stm *s)
                        .loc = s->exp->loc,
                        .dst = *pb_loc(pb, v),
                        .type = v->type.elem,
+                       .ranks = s->exp,
                        .dims = dims_of(pb->cx, v->type)});
 }
 

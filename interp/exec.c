@@ -383,6 +383,8 @@ static void exec_suff(Interp *in, const Ins *p)
     in->slots[p->dst].i = ok;
 }
 
+_Static_assert(MOST_EXCHANGED == RT_EXCHANGED, "an exchange");
+
 /* Of one rank, which shares nothing out. */
 static void exec_ranks(Interp *in, const Ins *p)
 {

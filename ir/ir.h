@@ -303,7 +303,8 @@ struct Exp {
         /* What ranks do together, all of them in the same order, at the host level. SHARED: steps
          * of work, elements gathered behind it; SHARE: n, ranks (mf_share); EXCHANGE: scalars;
          * PEER: which of them (a constant), the exchange, whose; GATHER: an array of whose n rows
-         * each rank has those of SHARE n RANKS; the result: all of it */
+         * each rank has those of SHARE n RANKS, and gets all; or, with n, lo, hi: an array of lo
+         * rows, those of the rank, hi rows, and it gets those that ranks beside it have */
         struct {
             const char *name; /* SHARED: ENTRY.suff_dist_K */
             PrimType type;

@@ -454,15 +454,13 @@ static void check_ranks(Check *c, const Exp *e)
     static const int n_args[N_FORMS] = {
         [E_SHARED] = 2, [E_SHARE] = 2, [E_PEER] = 3, [E_GATHER] = 1};
     const Atoms *args = &e->ranks.args;
-    const ExpVisitor numbers = {.env = c, .atom = want_i64};
-    bool few = e->kind == E_EXCHANGE && args->n <= MOST_EXCHANGED;
+    bool values = e->kind == E_EXCHANGE;
+    bool few = values ? args->n <= MOST_EXCHANGED : e->kind == E_GATHER && args->n == 4;
     want_count(c, args->n, few ? args->n : n_args[e->kind], "operands");
-    for (int i = 0; i < args->n && e->kind == E_EXCHANGE; i++)
-        want_prim(c, args->at[i], atom_type(args->at[i]).elem, "value");
+    for (int i = e->kind == E_GATHER; i < args->n; i++)
+        want_prim(c, args->at[i], values ? atom_type(args->at[i]).elem : T_I64, "value");
     if (e->kind == E_GATHER)
         want_array(c, args->at[0]);
-    else if (e->kind != E_EXCHANGE)
-        exp_visit(e, &numbers);
 }
 
 /* That offs has an element more than there are rows, and what they are, nobody knows here. */

@@ -21,25 +21,29 @@ static void share_stm(Parts *P, const Stm *s);
 
 /* --- Levels --------------------------------------------------------------------------------- */
 
-static void enter(Parts *P, Level *l)
+static Level *enter(Parts *P)
 {
-    *l = (Level){.outer = P->at, .depth = P->at ? P->at->depth + 1 : 0, .bl = bld_new(P->cx)};
+    Level *l = NEW(P->cx->perm, Level);
+    *l = (Level){.outer = P->at,
+                 .depth = P->at ? P->at->depth + 1 : 0,
+                 .facts = ranges_mark(P->ra),
+                 .bl = bld_new(P->cx)};
     P->at = l;
+    return l;
 }
 
 static Body *leave(Parts *P, Level *l, Atoms res)
 {
     parts_leave(P, l);
+    ranges_reset(P->ra, l->facts);
     P->at = l->outer;
     return bld_body(&l->bl, res);
 }
 
 static void know(Parts *P, const Vars *vs)
 {
-    for (int i = 0; i < vs->n; i++) {
-        varmap_put(P->levels, vs->at[i], P->at);
-        varmap_del(P->parts, vs->at[i]); /* of a trial before */
-    }
+    for (int i = 0; i < vs->n; i++)
+        parts_know(P, vs->at[i]);
 }
 
 static void gather_all(Parts *P, const VarSet *used)
@@ -139,11 +143,11 @@ static bool is_shareable(const Parts *P, const Exp *e)
     return e->soac.nes.n <= MOST_EXCHANGED && exp_consumes(P->cx, e).n == 0;
 }
 
-static void gather_inside(Parts *P, const Exp *e)
+static void gather_inside(Parts *P, const Exp *e, const Lambda *fn)
 {
     VarSet *used = varmap_new(P->cx->perm);
-    if (e->soac.fn)
-        free_in_lambda(used, e->soac.fn);
+    if (fn)
+        free_in_lambda(used, fn);
     if (e->soac.op)
         free_in_lambda(used, e->soac.op);
     gather_all(P, used);
@@ -154,9 +158,11 @@ static Vars soac_here(Parts *P, const Stm *s, const Share *share)
 {
     const Exp *e = s->exp;
     Ctx *cx = P->cx;
-    gather_inside(P, e);
+    const Lambda *fn = halo_read(P, e, share);
+    gather_inside(P, e, fn);
     Exp *r = exp_new(cx, e->kind, e->loc);
     *r = *e;
+    r->soac.fn = (Lambda *)(uintptr_t)fn;
     r->soac.width = share->count;
     r->soac.arrs = (Atoms){0};
     for (int i = 0; i < e->soac.arrs.n; i++)
@@ -168,8 +174,7 @@ static Vars soac_here(Parts *P, const Stm *s, const Share *share)
         vec_push(cx->perm, &vs, var_new(cx, v->base, t, v->loc));
     }
     bld_stm(&P->at->bl, (Stm){vs, r});
-    for (int k = 0; k < vs.n; k++)
-        varmap_put(P->levels, vs.at[k], P->at);
+    know(P, &vs);
     return vs;
 }
 
@@ -225,8 +230,7 @@ static void scan_on(Parts *P, const Stm *s, const Share *share, Vars *here)
     for (int k = n; k < here->n; k++)
         vec_push(cx->perm, &scanned, here->at[k]);
     *here = scanned;
-    for (int k = 0; k < n; k++)
-        varmap_put(P->levels, scanned.at[k], P->at);
+    know(P, &pat);
 }
 
 static void share_soac(Parts *P, const Stm *s)
@@ -250,24 +254,27 @@ static void share_soac(Parts *P, const Stm *s)
 
 static void walk(Parts *P, const Body *b)
 {
-    for (int i = 0; i < b->stms.n; i++)
+    for (int i = 0; i < b->stms.n; i++) {
         share_stm(P, &b->stms.at[i]);
+        ranges_bind(P->ra, &b->stms.at[i].pat, b->stms.at[i].exp);
+    }
 }
 
-static Body *branch(Parts *P, const Body *b)
+static Body *branch(Parts *P, const Exp *e, bool truth)
 {
-    Level l;
-    enter(P, &l);
+    const Body *b = truth ? e->branch.then_ : e->branch.else_;
+    Level *l = enter(P);
+    ranges_cond(P->ra, e->branch.test, truth);
     walk(P, b);
     for (int i = 0; i < b->res.n; i++)
         gather_atom(P, b->res.at[i]);
-    return leave(P, &l, b->res);
+    return leave(P, l, b->res);
 }
 
 static void share_if(Parts *P, const Stm *s)
 {
     const Exp *e = s->exp;
-    Body *then_ = branch(P, e->branch.then_), *else_ = branch(P, e->branch.else_);
+    Body *then_ = branch(P, e, true), *else_ = branch(P, e, false);
     Exp *r = exp_if(P->cx, e->loc, e->branch.test, then_, else_);
     r->attrs = e->attrs;
     bld_stm(&P->at->bl, (Stm){s->pat, r});
@@ -277,7 +284,7 @@ static void share_if(Parts *P, const Stm *s)
 /* Is it known before the loop? */
 static bool known_outside(const Parts *P, const Exp *loop, Atom n)
 {
-    return !n.var || (varmap_get(P->levels, n.var) && vars_find(&loop->loop.params, n.var) < 0);
+    return parts_in_scope(P, n) && (!n.var || vars_find(&loop->loop.params, n.var) < 0);
 }
 
 /* The parameters of a loop: those that it passes on in parts have a share. */
@@ -322,14 +329,15 @@ static Carried carried_at_most(Parts *P, const Exp *e)
 
 /* Makes the body, of which what is not given on in parts is no longer carried so; false: something
  * was not. */
-static bool try_turn(Parts *P, const Exp *e, Carried *c, Level *l)
+static bool try_turn(Parts *P, const Exp *e, Carried *c)
 {
     bool fits = true;
     c->params = (Vars){0};
-    enter(P, l);
+    (void)enter(P);
+    ranges_loop(P->ra, e);
     know(P, &e->loop.params);
     if (e->loop.i)
-        varmap_put(P->levels, e->loop.i, l);
+        parts_know(P, e->loop.i);
     for (int i = 0; i < e->loop.params.n; i++) {
         Var *p = e->loop.params.at[i];
         if (c->share[i]) {
@@ -353,9 +361,8 @@ static void share_loop(Parts *P, const Stm *s)
     const Exp *e = s->exp;
     Ctx *cx = P->cx;
     Carried c = carried_at_most(P, e);
-    Level l;
-    while (!try_turn(P, e, &c, &l))
-        (void)leave(P, &l, (Atoms){0});
+    while (!try_turn(P, e, &c))
+        (void)leave(P, P->at, (Atoms){0});
     Exp *r = exp_new(cx, E_LOOP, e->loc);
     *r = *e;
     Atoms res = {0};
@@ -367,7 +374,7 @@ static void share_loop(Parts *P, const Stm *s)
             gather_atom(P, a);
         vec_push(cx->perm, &res, a);
     }
-    r->loop.body = leave(P, &l, res);
+    r->loop.body = leave(P, P->at, res);
     r->loop.params = c.params;
     r->loop.inits = (Atoms){0};
     Vars pat = {0};
@@ -506,22 +513,24 @@ static void note_work(Parts *P, const Body *b)
 static Entry share_entry(Ctx *cx, const Entry *en)
 {
     Parts P = {.cx = cx, .entry = en->name};
-    P.levels = varmap_new(cx->perm);
+    P.bound = varmap_new(cx->perm);
     P.parts = varmap_new(cx->perm);
     P.made = varmap_new(cx->perm);
     P.work = varmap_new(cx->perm);
-    Level l;
-    enter(&P, &l);
+    P.ra = ranges_new(cx, varmap_new(cx->perm));
+    for (int i = 0; i < en->params.n; i++)
+        ranges_given(P.ra, en->params.at[i]->type);
+    Level *l = enter(&P);
     know(&P, &en->params);
     know(&P, &en->sizes);
     for (int i = 0; i < en->user_params.n; i++)
-        varmap_put(P.levels, en->user_params.at[i].var, &l);
+        parts_know(&P, en->user_params.at[i].var);
     note_work(&P, en->body);
     walk(&P, en->body);
     for (int i = 0; i < en->body->res.n; i++)
         gather_atom(&P, en->body->res.at[i]);
     Entry r = *en;
-    r.body = leave(&P, &l, en->body->res);
+    r.body = leave(&P, l, en->body->res);
     ir_copy_needed(cx, &r);
     return r;
 }

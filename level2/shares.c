@@ -4,12 +4,38 @@
 
 #include "base/intern.h"
 
+/* The level that binds it, of those that are being made; NULL: none of them does. */
 static Level *level_of(const Parts *P, Atom a)
 {
+    const Bound *b = a.var ? varmap_get(P->bound, a.var) : NULL;
     Level *l = P->at;
-    while (!a.var && l->outer)
+    while (a.var ? l && (!b || b->level != l) : l->outer != NULL)
         l = l->outer;
-    return a.var ? varmap_get(P->levels, a.var) : l;
+    return l;
+}
+
+bool parts_in_scope(const Parts *P, Atom a)
+{
+    return level_of(P, a) != NULL;
+}
+
+void parts_know(Parts *P, const Var *v)
+{
+    Bound *b = NEW(P->cx->perm, Bound);
+    *b = (Bound){P->at, P->at->bl.stms.n};
+    varmap_put(P->bound, v, b);
+    varmap_del(P->parts, v); /* of a trial before */
+    varmap_del(P->made, v);
+}
+
+/* Is it bound before statement number `at` of the level, or around that? */
+static bool is_before(const Parts *P, Atom a, const Level *level, int at)
+{
+    const Bound *b = a.var ? varmap_get(P->bound, a.var) : NULL;
+    const Level *l = level;
+    while (b && l && b->level != l)
+        l = l->outer;
+    return !a.var || (b && l && (l != level || b->at <= at));
 }
 
 static Exp *ranks_exp(Ctx *cx, ExpKind k, Loc loc, const Atom *args, int n)
@@ -59,8 +85,7 @@ static Atom work_for(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc)
     const Atoms *others = n.var ? varmap_get(P->work, n.var) : NULL;
     Atom work = n;
     for (int i = 0, used = 0; others && i < others->n && used < MOST; i++) {
-        const Level *l = level_of(P, others->at[i]);
-        if (!l || l->depth > level->depth)
+        if (!is_before(P, others->at[i], level, level->bl.stms.n))
             continue;
         work = bld_binop(bl, loc, OP_MUL, work, others->at[i]);
         used++;
@@ -96,15 +121,13 @@ Share *parts_share(Parts *P, Atom n, Loc loc)
     return s;
 }
 
-/* Elements of a row of v that are known in the level. */
-static Atom row_elems(Parts *P, Bld *bl, const Level *level, const Var *v)
+/* Elements of a row of v, as far as they are known where the share begins. */
+static Atom row_elems(Parts *P, Bld *bl, const Share *s, const Var *v)
 {
     Atom n = atom_i64(1);
-    for (int d = 1; d < v->type.rank; d++) {
-        const Level *l = level_of(P, v->type.dims[d]);
-        if (l && l->depth <= level->depth)
+    for (int d = 1; d < v->type.rank; d++)
+        if (is_before(P, v->type.dims[d], s->level, s->at))
             n = bld_binop(bl, v->loc, OP_MUL, n, v->type.dims[d]);
-    }
     return n;
 }
 
@@ -115,7 +138,7 @@ static void tell_gathered(Parts *P, Share *s)
     Atom row = atom_i64(0);
     Loc loc = s->test->loc;
     for (int i = 0; i < s->wanted.n; i++)
-        row = bld_binop(&own, loc, OP_ADD, row, row_elems(P, &own, s->level, s->wanted.at[i]));
+        row = bld_binop(&own, loc, OP_ADD, row, row_elems(P, &own, s, s->wanted.at[i]));
     vec_push(P->cx->perm, &s->test->ranks.args, bld_binop(&own, loc, OP_MUL, s->n, row));
     Stms *all = &s->level->bl.stms, done = {0};
     for (int i = 0; i < all->n; i++) {
@@ -153,9 +176,9 @@ void parts_put(Parts *P, const Var *v, Var *var, Share *share)
 {
     Part *p = NEW(P->cx->perm, Part);
     *p = (Part){.var = var, .share = share, .level = P->at};
+    parts_know(P, v);
+    parts_know(P, var);
     varmap_put(P->parts, v, p);
-    varmap_put(P->levels, v, P->at);
-    varmap_put(P->levels, var, P->at);
 }
 
 Var *parts_get(const Parts *P, Atom a, const Share *share)
@@ -164,15 +187,15 @@ Var *parts_get(const Parts *P, Atom a, const Share *share)
     return p && p->share == share ? p->var : NULL;
 }
 
-/* first, first + 1, .. count of the outermost dimension, all others whole. */
-static DimIndexes rows_of(Ctx *cx, Type t, const Share *share)
+/* Rows first, first + 1, .. of an array of type t, so many, with all that they have. */
+static DimIndexes rows_of(Ctx *cx, Type t, Atom first, Atom count)
 {
     DimIndexes at = {0};
     for (int d = 0; d < t.rank; d++)
         vec_push(cx->perm, &at,
                  (DimIndex){.is_slice = true,
-                            .start = d == 0 ? share->first : atom_i64(0),
-                            .n = d == 0 ? share->count : t.dims[d],
+                            .start = d == 0 ? first : atom_i64(0),
+                            .n = d == 0 ? count : t.dims[d],
                             .stride = atom_i64(1)});
     return at;
 }
@@ -205,9 +228,38 @@ Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc)
     parts_gather(P, a.var);
     Exp *e = exp_new(P->cx, E_INDEX, loc);
     e->index.arr = a;
-    e->index.at = rows_of(P->cx, a.var->type, share);
+    e->index.at = rows_of(P->cx, a.var->type, share->first, share->count);
     e->index.safe = true;
     return bld_exp(bl, "part", e);
+}
+
+/* v := `shared` ? the rows that are here, from row `first` of an array of v's type on, and then
+ * what GATHER with these other arguments makes of it : the rows that are here, which are all. */
+static void gather_into(Bld *bl, Var *v, const Part *p, Atom first, const Atoms *args)
+{
+    Ctx *cx = bl->cx;
+    Type t = v->type;
+    Bld all = bld_new(cx), here = bld_new(cx);
+    Atoms got = {0}, same = {0}, with = {0};
+    Exp *e = exp_new(cx, E_SCRATCH, v->loc);
+    e->scratch.type = t;
+    Atom blank = bld_exp(&all, "blank", e);
+    e = exp_new(cx, E_UPDATE, v->loc);
+    e->update.arr = blank;
+    e->update.at = rows_of(cx, t, first, p->share->count);
+    e->update.val = atom_var(p->var);
+    e->update.safe = true;
+    vec_push(cx->perm, &with, bld_exp(&all, "rows", e));
+    vec_append(cx->perm, &with, args);
+    vec_push(cx->perm, &got,
+             bld_exp(&all, "all", ranks_exp(cx, E_GATHER, v->loc, with.at, with.n)));
+    e = exp_new(cx, E_RESHAPE, v->loc);
+    for (int d = 0; d < t.rank; d++)
+        vec_push(cx->perm, &e->reshape.dims, t.dims[d]);
+    e->reshape.arr = atom_var(p->var);
+    vec_push(cx->perm, &same, bld_exp(&here, "all", e));
+    bld_define(bl, v,
+               exp_if(cx, v->loc, p->share->shared, bld_body(&all, got), bld_body(&here, same)));
 }
 
 void parts_gather(Parts *P, const Var *v)
@@ -217,25 +269,29 @@ void parts_gather(Parts *P, const Var *v)
         return;
     p->whole = true;
     vec_push(P->cx->perm, &p->share->wanted, v);
+    gather_into(&p->level->bl, (Var *)(uintptr_t)v, p, p->share->first, &(Atoms){0});
+}
+
+Halo parts_halo(Parts *P, const Var *v, int lo, int hi)
+{
+    const Part *p = varmap_get(P->parts, v);
+    const Share *s = p->share;
     Ctx *cx = P->cx;
+    Bld *bl = &p->level->bl;
+    Loc loc = v->loc;
+    Atom with = bld_binop(bl, loc, OP_ADD, s->count, atom_i64(lo + hi));
+    Atom size = choice(cx, bl, "size", loc, s->shared, with, s->n);
+    Atom before = bld_binop(bl, loc, OP_SUB, s->first, atom_i64(lo));
+    Halo h = {.base = choice(cx, bl, "base", loc, s->shared, before, atom_i64(0))};
     Type t = v->type;
-    Bld all = bld_new(cx), here = bld_new(cx);
-    Atoms got = {0}, same = {0};
-    Exp *e = exp_new(cx, E_SCRATCH, v->loc);
-    e->scratch.type = t;
-    Atom blank = bld_exp(&all, "blank", e);
-    e = exp_new(cx, E_UPDATE, v->loc);
-    e->update.arr = blank;
-    e->update.at = rows_of(cx, t, p->share);
-    e->update.val = atom_var(p->var);
-    e->update.safe = true;
-    Atom rows = bld_exp(&all, "rows", e);
-    vec_push(cx->perm, &got, bld_exp(&all, "all", ranks_exp(cx, E_GATHER, v->loc, &rows, 1)));
-    e = exp_new(cx, E_RESHAPE, v->loc);
-    for (int d = 0; d < t.rank; d++)
-        vec_push(cx->perm, &e->reshape.dims, t.dims[d]);
-    e->reshape.arr = atom_var(p->var);
-    vec_push(cx->perm, &same, bld_exp(&here, "all", e));
-    bld_define(&p->level->bl, (Var *)(uintptr_t)v,
-               exp_if(cx, v->loc, p->share->shared, bld_body(&all, got), bld_body(&here, same)));
+    t.dims = arena_memdup(cx->perm, t.dims, sizeof *t.dims * (size_t)t.rank);
+    t.dims[0] = size;
+    Var *rows = var_new(cx, v->base, t, loc);
+    Atoms args = {0};
+    vec_push(cx->perm, &args, s->n);
+    vec_push(cx->perm, &args, atom_i64(lo));
+    vec_push(cx->perm, &args, atom_i64(hi));
+    gather_into(bl, rows, p, atom_i64(lo), &args);
+    h.rows = atom_var(rows);
+    return h;
 }

@@ -2,7 +2,7 @@
 #ifndef LEVEL2_SHARES_H
 #define LEVEL2_SHARES_H
 
-#include "ir/ir.h"
+#include "ir/ranges.h"
 
 typedef struct Level Level;
 
@@ -11,6 +11,7 @@ typedef struct Level Level;
 struct Level {
     Level *outer;
     int depth; /* 0: the entry's */
+    int facts; /* what was known before it */
     Bld bl;
 };
 
@@ -32,19 +33,30 @@ typedef struct {
     bool whole;   /* all of it is here, too, under its own name */
 } Part;
 
+/* Where a variable is bound. */
+typedef struct {
+    const Level *level;
+    int at; /* behind so many statements, its own counted */
+} Bound;
+
 typedef struct {
     Ctx *cx;
     const char *entry;
     Level *at;
-    VarMap *levels; /* Var -> the level that binds it */
-    VarMap *parts;  /* array -> Part */
-    VarMap *made;   /* array -> the IOTA or REPLICATE that it is */
-    VarMap *work;   /* size -> Atoms, what else a SOAC over so many elements goes over */
+    VarMap *bound; /* Var -> Bound */
+    VarMap *parts; /* array -> Part */
+    VarMap *made;  /* array -> the IOTA or REPLICATE that it is */
+    Ranges *ra;    /* what is known here, of the program as it was */
+    VarMap *work;  /* size -> Atoms, what else a SOAC over so many elements goes over */
     VEC(Share *) shares;
     int n_thresholds;
     Atom rank, ranks; /* bound at the entry's level; no variables: not yet */
 } Parts;
 
+/* v is bound by the last statement of the level at work, or before its first. */
+void parts_know(Parts *P, const Var *v);
+/* Is it bound in a level that is still being made, so that it may be read? */
+bool parts_in_scope(const Parts *P, Atom a);
 /* How n is shared out: by what was said before, or by a threshold of its own. */
 Share *parts_share(Parts *P, Atom n, Loc loc);
 /* The level is done: its shares know what is gathered of them, and are forgotten. */
@@ -57,6 +69,16 @@ Var *parts_get(const Parts *P, Atom a, const Share *share);
 Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc);
 /* From here on v may be read as a whole: its parts are gathered where it is made. */
 void parts_gather(Parts *P, const Var *v);
+/* The rows of a part between some that the ranks beside this one have: row number i of the array is
+ * rows[i - base]. */
+typedef struct {
+    Atom rows, base;
+} Halo;
+/* ... between lo and hi rows, made where v is. */
+Halo parts_halo(Parts *P, const Var *v, int lo, int hi);
+/* halo.c: the function of a SOAC over the share, which reads halos where it can instead of what is
+ * in parts. */
+const Lambda *halo_read(Parts *P, const Exp *e, const Share *share);
 /* t with the rows of the share. */
 Type parts_type(Ctx *cx, Type t, const Share *share);
 

@@ -514,7 +514,8 @@ static void assign_gather(Assign *as, const Stm *s)
     Atom arr = laid_out(as, own_rows, NULL, s->exp->loc);
     bind(as, s->pat.at[0], loc_of(as, arr));
     Exp *r = exp_new(as->cx, E_GATHER, s->exp->loc);
-    vec_push(as->cx->perm, &r->ranks.args, arr);
+    vec_append(as->cx->perm, &r->ranks.args, &s->exp->ranks.args);
+    r->ranks.args.at[0] = arr;
     push_stm(as, (Stm){s->pat, r});
 }
 

@@ -161,6 +161,8 @@ static void print_op(Out *o, const HostOp *op)
     case H_GATHER:
         print_shape(o, &op->dims, op->type);
         out_printf(o, " %s", op->dst.mem->name);
+        for (int i = 1; i < op->ranks->ranks.args.n; i++)
+            out_printf(o, " %s", atom_c(op->ranks->ranks.args.at[i]));
         break;
     case H_CHOOSE:
         out_printf(o, "%s := choose %s: can %s, pays %s", var_c_name(op->var), op->choice->name,

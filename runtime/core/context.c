@@ -92,6 +92,8 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
     free(ctx->kernels);
     rt_params_free(ctx);
     free(ctx->comparisons);
+    free(ctx->ranks.told);
+    free(ctx->ranks.host);
     free(ctx->parts.seconds);
     free(ctx->pending);
     free(ctx);

@@ -295,12 +295,18 @@ typedef struct {
         by_kernel; /* so many bytes at most are moved by a kernel, not by a command of the driver */
 } rt_target;
 
+/* Where ranks meet; all at the same place. */
+typedef enum { RT_AT_BEGIN, RT_AT_EXCHANGE, RT_AT_ROWS, RT_AT_SIDES, RT_AT_END } rt_where;
+
 /* What is known of other ranks. */
 typedef struct {
     rt_scalar *told;   /* by the last exchanges; NULL: none yet */
     int64_t exchanges; /* so far */
-    bool failed;       /* in this call, and all know it */
-    char error[4096];  /* ... with this message */
+    char *host; /* memory that exchanges go through, kept: new pages cost as much as they do */
+    int64_t host_bytes;
+    double steps_us;  /* that the slowest of them does in a microsecond */
+    bool failed;      /* in this call, and all know it */
+    char error[4096]; /* ... with this message */
 } rt_ranks_state;
 
 struct rt_ctx {
@@ -383,7 +389,11 @@ RT_API bool rt_all_have(const rt_config *c, bool so);
  * was not, or one has no memory for it. */
 RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v);
 /* rc, or RT_ERR and the message of a rank where something has failed. */
-RT_API int rt_agree(rt_ctx *ctx, int rc);
+RT_API int rt_agree(rt_ctx *ctx, int rc, rt_where where);
+/* Is it so on all ranks, or on none? */
+RT_API bool rt_alike(const rt_config *c, bool so);
+/* What ranks must agree on before they run entries: RT_ERR on all of them if they do not. */
+RT_API int rt_ranks_open(rt_ctx *ctx);
 
 /* --- basics.c --- */
 

@@ -332,6 +332,10 @@ RT_API const rt_scalar *rt_peer(const rt_ctx *ctx, int64_t which, int64_t k, int
 /* The rows of a row-major array that starts at byte 0, of which each rank has its share (mf_share),
  * become known to all. */
 RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t row_bytes);
+/* An array that holds this rank's share of so many rows behind `low` others and before `high` ones:
+ * these become what the ranks beside it have, as far as there are such rows. */
+RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t high,
+                   int64_t row_bytes);
 
 /* ------------------------------------------------------------------------------------------------
  * Launching

@@ -12,12 +12,20 @@ typedef struct {
 } rt_place;
 
 typedef struct {
+    char *data;
+    int64_t bytes;
+} rt_message;
+
+typedef struct {
     /* Joins the other ranks. */
     rt_place (*open)(int *argc, char ***argv);
     /* all := `bytes` of each rank, in their order. */
     void (*all)(const void *mine, int64_t bytes, void *all);
     /* Rank r has bytes at[r] .. at[r + 1] - 1 of `all`, and gets the others. */
     void (*blocks)(char *all, const int64_t *at);
+    /* To the rank before this one and from it, and to the one behind it and from it; messages of no
+     * bytes are not sent. */
+    void (*beside)(const rt_message to[2], const rt_message from[2]);
     /* From rank 0 to all. */
     void (*tell)(void *data, int64_t bytes);
     void (*close)(void);

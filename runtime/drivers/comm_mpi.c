@@ -57,6 +57,22 @@ static void rt_mpi_blocks(char *all, const int64_t *at)
     free(counts);
 }
 
+static void rt_mpi_beside(const rt_message to[2], const rt_message from[2])
+{
+    int rank, n = 0;
+    MPI_Request under_way[4];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int k = 0; k < 2; k++)
+        if (from[k].bytes > 0)
+            MPI_Irecv(from[k].data, (int)from[k].bytes, MPI_BYTE, rank + 2 * k - 1, 0,
+                      MPI_COMM_WORLD, &under_way[n++]);
+    for (int k = 0; k < 2; k++)
+        if (to[k].bytes > 0)
+            MPI_Isend(to[k].data, (int)to[k].bytes, MPI_BYTE, rank + 2 * k - 1, 0, MPI_COMM_WORLD,
+                      &under_way[n++]);
+    MPI_Waitall(n, under_way, MPI_STATUSES_IGNORE);
+}
+
 static void rt_mpi_tell(void *data, int64_t bytes)
 {
     rt_mpi_from(0, data, bytes);
@@ -67,4 +83,5 @@ static void rt_mpi_close(void)
     MPI_Finalize();
 }
 
-static const rt_comm rt_mpi = {rt_mpi_open, rt_mpi_all, rt_mpi_blocks, rt_mpi_tell, rt_mpi_close};
+static const rt_comm rt_mpi = {rt_mpi_open,   rt_mpi_all,  rt_mpi_blocks,
+                               rt_mpi_beside, rt_mpi_tell, rt_mpi_close};

@@ -321,7 +321,7 @@ static bool rt_read_argument(rt_job *j, rt_reader *r, int i, int at)
                     prog->types[slot->type].name, r->error);
         if (!rt_tell_value(&j->o->cfg, ok, &h))
             return false;
-        int rc = rt_agree(j->ctx, rt_upload(j->ctx, &h, &j->in[at + k]));
+        int rc = rt_agree(j->ctx, rt_upload(j->ctx, &h, &j->in[at + k]), RT_AT_BEGIN);
         rt_hvalue_free(&h);
         if (rc) {
             fprintf(stderr, "%s: argument %d: %s\n", j->program, i + 1, rt_error(j->ctx));
@@ -544,12 +544,12 @@ static int rt_with_context(const rt_program *prog, const rt_options *o, const ch
                                     : rt_tuning_assignment(ctx, o->settings[i].text);
     if (rc)
         fprintf(stderr, "%s: %s\n", program, rt_error(ctx));
-    if (!rt_all_well(o, program, rc == RT_OK, rt_error(ctx)))
-        rc = RT_ERR;
-    else if (o->server)
-        rc = rt_serve(ctx);
-    else
-        rc = rt_run_program(ctx, o, program);
+    bool set = rt_all_well(o, program, rc == RT_OK, rt_error(ctx));
+    if (set && rt_ranks_open(ctx)) {
+        fprintf(stderr, "%s: %s\n", program, rt_error(ctx));
+        set = false;
+    }
+    rc = !set ? RT_ERR : o->server ? rt_serve(ctx) : rt_run_program(ctx, o, program);
     rt_tell_end(ctx);
     rt_ctx_free(ctx);
     return rc;
@@ -590,7 +590,7 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
                           NULL))
         rc = rc ? rc : 1;
     else if (o.dump)
-        rc = rt_dump(prog, &o, program);
+        rc = o.cfg.at.rank == 0 ? rt_dump(prog, &o, program) : 0;
     else
         rc = rt_with_context(prog, &o, program);
     for (int i = 0; i < o.n_settings; i++)

@@ -156,9 +156,12 @@ static bool rt_cmd_call(rt_server *s, int n, char **w)
     rt_value *out = rt_grow(NULL, (size_t)n_out * sizeof *out);
     int64_t us;
     rt_srv_take_arguments(s, e, args, in);
-    rt_turn_take(s->ctx);
+    bool speaks = s->ctx->config.at.rank == 0;
+    if (speaks)
+        rt_turn_take(s->ctx);
     int rc = rt_call_entry(s->ctx, e, in, out, &us);
-    rt_turn_give(s->ctx);
+    if (speaks)
+        rt_turn_give(s->ctx);
     rt_values_release(s->ctx, n_in, in);
     rt_parts_print(s->ctx, stdout);
     if (rc == RT_OK) {
@@ -546,20 +549,19 @@ static int rt_srv_split(char *line, char ***words, int *cap)
     return n;
 }
 
-static void rt_srv_run(rt_server *s, int n, char **w)
+static bool rt_srv_run(rt_server *s, int n, char **w)
 {
     for (size_t i = 0; i < sizeof rt_commands / sizeof *rt_commands; i++) {
         if (strcmp(rt_commands[i].name, w[0]) != 0)
             continue;
         double start = s->ctx->profiling ? rt_timeline_now(s->ctx) : 0;
-        if (n - 1 < rt_commands[i].least)
-            rt_srv_fail("%s needs at least %d arguments", w[0], rt_commands[i].least);
-        else
-            rt_commands[i].run(s, n - 1, w + 1);
+        bool ok = n - 1 < rt_commands[i].least
+                      ? rt_srv_fail("%s needs at least %d arguments", w[0], rt_commands[i].least)
+                      : rt_commands[i].run(s, n - 1, w + 1);
         rt_timeline_host(s->ctx, RT_TRACK_HOST, rt_commands[i].name, "", start);
-        return;
+        return ok;
     }
-    rt_srv_fail("Unknown command: %s", w[0]);
+    return rt_srv_fail("Unknown command: %s", w[0]);
 }
 
 static void rt_srv_ready(void)
@@ -592,15 +594,16 @@ RT_API int rt_serve(rt_ctx *ctx)
     char *line = NULL, **words = NULL;
     size_t cap_line = 0;
     int cap = 0;
+    bool alike = true; /* else ranks do not have the same variables any more */
     ctx->log_file = stdout;
     ctx->timeline.on = ctx->config.profile;
     rt_srv_ready();
-    while (rt_srv_line(&ctx->config, &line, &cap_line)) {
+    while (alike && rt_srv_line(&ctx->config, &line, &cap_line)) {
         int n = rt_srv_split(line, &words, &cap);
-        if (n == 0)
-            rt_srv_fail("Empty line");
-        else
-            rt_srv_run(&s, n, words);
+        bool ok = n == 0 ? rt_srv_fail("Empty line") : rt_srv_run(&s, n, words);
+        alike = rt_alike(&ctx->config, ok);
+        if (!alike && ok)
+            rt_srv_fail("another rank has failed");
         rt_srv_ready();
     }
     while (s.n_vars > 0)
@@ -608,5 +611,5 @@ RT_API int rt_serve(rt_ctx *ctx)
     free(s.vars);
     free(words);
     free(line);
-    return 0;
+    return alike ? 0 : 1;
 }

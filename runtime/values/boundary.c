@@ -197,12 +197,12 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
                          int64_t *us)
 {
     *us = 0;
-    if (rt_agree(ctx, rt_call_prepare(ctx, e, in, out) || rt_sync(ctx)))
+    if (rt_agree(ctx, rt_call_prepare(ctx, e, in, out) || rt_sync(ctx), RT_AT_BEGIN))
         return rt_call_stopped(ctx);
     int rc = rt_call_run(ctx, e, in, out);
     if (rc == RT_OK)
         rc = rt_sync(ctx);
-    rc = rt_agree(ctx, rc);
+    rc = rt_agree(ctx, rc, RT_AT_END);
     rt_parts_end(ctx);
     *us = (int64_t)(rt_limit_end(ctx) * 1e6);
     return rc == RT_OK ? RT_OK : rt_call_failed(ctx, e, out);
