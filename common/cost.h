@@ -32,6 +32,11 @@ static inline __attribute__((unused)) int64_t mf_time(int64_t launches, int64_t 
     return launches * RT_LAUNCH_STEPS + steps + elems / RT_FULL_DEVICE;
 }
 
+/* Steps that take a microsecond at best, on a processor's core and on a GPU: those of matrix
+ * products. */
+#define RT_CPU_STEPS_US 2e4
+#define RT_GPU_STEPS_US 2e7
+
 /* Does it pay to share `work` steps out over ranks, of which one does so many a microsecond, if
  * that has ranks exchange a few numbers, and gather so many elements? */
 static inline __attribute__((unused)) bool mf_shares(int64_t work, int64_t gathered, int64_t ranks,

@@ -139,7 +139,8 @@ RT_API int rt_ranks_open(rt_ctx *ctx)
     } mine = {.hash = prog->kernels_hash}, *all;
     if (!c->comm)
         return RT_OK;
-    mine.steps_us = ctx->device.rank.cpu ? 1000. * (double)ctx->facts[RT_COMPUTE_UNITS] : 2e6;
+    mine.steps_us = ctx->device.rank.cpu ? RT_CPU_STEPS_US * (double)ctx->facts[RT_COMPUTE_UNITS]
+                                         : RT_GPU_STEPS_US;
     for (int i = 0; i < prog->n_params; i++)
         mine.hash = (mine.hash ^ (uint64_t)ctx->user_params[i]) * UINT64_C(0x100000001b3);
     for (int i = 0; i < RT_N_SIZES; i++)
