@@ -166,7 +166,7 @@ static Vars soac_here(Parts *P, const Stm *s, const Share *share)
     r->soac.width = share->count;
     r->soac.arrs = (Atoms){0};
     for (int i = 0; i < e->soac.arrs.n; i++)
-        vec_push(cx->perm, &r->soac.arrs, parts_of(P, e->soac.arrs.at[i], share, e->loc));
+        vec_push(cx->perm, &r->soac.arrs, parts_beside(P, e->soac.arrs.at[i], share, fn, e->loc));
     Vars vs = {0};
     for (int k = 0; k < s->pat.n; k++) {
         const Var *v = s->pat.at[k];

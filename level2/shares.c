@@ -274,11 +274,13 @@ void parts_gather(Parts *P, const Var *v)
 
 Halo parts_halo(Parts *P, const Var *v, int lo, int hi)
 {
-    const Part *p = varmap_get(P->parts, v);
+    Part *p = varmap_get(P->parts, v);
     const Share *s = p->share;
     Ctx *cx = P->cx;
     Bld *bl = &p->level->bl;
     Loc loc = v->loc;
+    if (p->beside && lo <= p->lo && hi <= p->hi)
+        return p->halo;
     Atom with = bld_binop(bl, loc, OP_ADD, s->count, atom_i64(lo + hi));
     Atom size = choice(cx, bl, "size", loc, s->shared, with, s->n);
     Atom before = bld_binop(bl, loc, OP_SUB, s->first, atom_i64(lo));
@@ -293,5 +295,26 @@ Halo parts_halo(Parts *P, const Var *v, int lo, int hi)
     vec_push(cx->perm, &args, atom_i64(hi));
     gather_into(bl, rows, p, atom_i64(lo), &args);
     h.rows = atom_var(rows);
+    p->beside = true;
+    p->halo = h;
+    p->lo = lo;
+    p->hi = hi;
     return h;
+}
+
+Atom parts_beside(Parts *P, Atom a, const Share *share, const Lambda *fn, Loc loc)
+{
+    const Part *p = a.var ? varmap_get(P->parts, a.var) : NULL;
+    VarSet *used = varmap_new(P->cx->perm);
+    if (fn)
+        free_in_lambda(used, fn);
+    if (!p || p->share != share || !p->beside || !varset_has(used, p->halo.rows.var))
+        return parts_of(P, a, share, loc);
+    Bld *bl = &P->at->bl;
+    Atom first = bld_binop(bl, loc, OP_SUB, share->first, p->halo.base);
+    Exp *e = exp_new(P->cx, E_INDEX, loc);
+    e->index.arr = p->halo.rows;
+    e->index.at = rows_of(P->cx, p->halo.rows.var->type, first, share->count);
+    e->index.safe = true;
+    return bld_exp(bl, "part", e);
 }

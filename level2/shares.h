@@ -25,12 +25,21 @@ typedef struct {
     VEC(const Var *) wanted; /* arrays whose parts are gathered */
 } Share;
 
+/* The rows of a part between some that the ranks beside this one have: row number i of the array is
+ * rows[i - base]. */
+typedef struct {
+    Atom rows, base;
+} Halo;
+
 /* What of an array is here. */
 typedef struct {
     Var *var;
     Share *share;
     Level *level; /* where var is bound */
     bool whole;   /* all of it is here, too, under its own name */
+    bool beside;  /* ... or with `lo` and `hi` rows of the ranks beside */
+    Halo halo;
+    int lo, hi;
 } Part;
 
 /* Where a variable is bound. */
@@ -69,13 +78,10 @@ Var *parts_get(const Parts *P, Atom a, const Share *share);
 Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc);
 /* From here on v may be read as a whole: its parts are gathered where it is made. */
 void parts_gather(Parts *P, const Var *v);
-/* The rows of a part between some that the ranks beside this one have: row number i of the array is
- * rows[i - base]. */
-typedef struct {
-    Atom rows, base;
-} Halo;
-/* ... between lo and hi rows, made where v is. */
+/* v between lo and hi rows at least, made where v is. */
 Halo parts_halo(Parts *P, const Var *v, int lo, int hi);
+/* a, as parts_of, of the halo if fn reads that: then nobody reads both. */
+Atom parts_beside(Parts *P, Atom a, const Share *share, const Lambda *fn, Loc loc);
 /* halo.c: the function of a SOAC over the share, which reads halos where it can instead of what is
  * in parts. */
 const Lambda *halo_read(Parts *P, const Exp *e, const Share *share);
