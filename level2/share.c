@@ -24,10 +24,7 @@ static void share_stm(Parts *P, const Stm *s);
 static Level *enter(Parts *P)
 {
     Level *l = NEW(P->cx->perm, Level);
-    *l = (Level){.outer = P->at,
-                 .depth = P->at ? P->at->depth + 1 : 0,
-                 .facts = ranges_mark(P->ra),
-                 .bl = bld_new(P->cx)};
+    *l = (Level){.outer = P->at, .facts = ranges_mark(P->ra), .bl = bld_new(P->cx)};
     P->at = l;
     return l;
 }

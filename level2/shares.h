@@ -9,9 +9,8 @@ typedef struct Level Level;
 /* A body of the host that is being made; those around it wait before the statement that it is of.
  */
 struct Level {
-    Level *outer;
-    int depth; /* 0: the entry's */
-    int facts; /* what was known before it */
+    Level *outer; /* NULL: it is the entry's */
+    int facts;    /* what was known before it */
     Bld bl;
 };
 
