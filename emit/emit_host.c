@@ -60,6 +60,26 @@ void emit_assign(Fn *f, const Var *v)
     }
 }
 
+/* Declares a variable that a call sets; its place. */
+static const char *emit_set_by_call(Fn *f, const Var *v)
+{
+    size_names_set(f->sizes, v);
+    f->uses_state |= split_shares(f->split, v);
+    if (!is_local(f, v))
+        return arena_printf(f->em->cx->perm, "s->%s", var_c_name(v));
+    if (!varset_has(f->seen, v))
+        out_printf(f->o, "%s %s;\n", ctype_c(v->type.elem), var_c_name(v));
+    varset_add(f->seen, v);
+    return var_c_name(v);
+}
+
+/* Behind that call: a variable that has two places is in both. */
+static void emit_is_set(Fn *f, const Var *v)
+{
+    if (is_local(f, v) && split_shares(f->split, v))
+        out_printf(f->o, "s->%s = %s;\n", var_c_name(v), var_c_name(v));
+}
+
 static void place_comment(Fn *f, Loc loc)
 {
     if (!loc.beg || loc.beg == f->loc.beg)
@@ -175,21 +195,12 @@ static void emit_alias(Fn *f, const HostOp *op)
 static void emit_read(Fn *f, const HostOp *op)
 {
     const Var *v = op->var;
-    const char *name = var_c_name(v);
-    bool local = is_local(f, v), shared = split_shares(f->split, v);
-    size_names_set(f->sizes, v);
-    if (local && !varset_has(f->seen, v)) {
-        varset_add(f->seen, v);
-        out_printf(f->o, "%s %s;\n", ctype_c(v->type.elem), name);
-    }
-    f->uses_state |= shared;
+    const char *place = emit_set_by_call(f, v);
     call_begin(f);
-    out_printf(f->o, "rt_read_scalar(ctx, %s, %s, %d, &%s%s)", mem_c(f, op->mem),
-               byte_offset(f, op->exp, v->type.elem), prim_type_bytes[v->type.elem],
-               local ? "" : "s->", name);
+    out_printf(f->o, "rt_read_scalar(ctx, %s, %s, %d, &%s)", mem_c(f, op->mem),
+               byte_offset(f, op->exp, v->type.elem), prim_type_bytes[v->type.elem], place);
     call_end(f);
-    if (local && shared)
-        out_printf(f->o, "s->%s = %s;\n", name, name);
+    emit_is_set(f, v);
 }
 
 static void emit_write(Fn *f, const HostOp *op)
@@ -365,19 +376,6 @@ static const char *scalar_member(PrimType t)
     return names[t];
 }
 
-/* Declares a variable that a call sets; its place. */
-static const char *emit_set_by_call(Fn *f, const Var *v)
-{
-    size_names_set(f->sizes, v);
-    f->uses_state |= split_shares(f->split, v);
-    if (!is_local(f, v))
-        return arena_printf(f->em->cx->perm, "s->%s", var_c_name(v));
-    if (!varset_has(f->seen, v))
-        out_printf(f->o, "%s %s;\n", ctype_c(v->type.elem), var_c_name(v));
-    varset_add(f->seen, v);
-    return var_c_name(v);
-}
-
 static void emit_exchange(Fn *f, const HostOp *op)
 {
     const Atoms *args = &op->ranks->ranks.args;
@@ -392,8 +390,7 @@ static void emit_exchange(Fn *f, const HostOp *op)
     emit_wrapped(f->o, &mine, 4, 4);
     out_printf(f->o, "}, &%s)", place);
     call_end(f);
-    if (is_local(f, op->var) && split_shares(f->split, op->var))
-        out_printf(f->o, "s->%s = %s;\n", var_c_name(op->var), var_c_name(op->var));
+    emit_is_set(f, op->var);
 }
 
 static void emit_ranks(Fn *f, const HostOp *op)
