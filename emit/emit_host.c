@@ -427,8 +427,9 @@ static void emit_gather(Fn *f, const HostOp *op)
                              sx_const(cx, prim_type_bytes[op->type]));
     const Atoms *args = &op->ranks->ranks.args;
     call_begin(f);
-    if (args->n == 1)
-        out_printf(f->o, "rt_gather(ctx, %s, %s, %s)", mem_c(f, op->dst.mem),
+    if (args->n <= 2)
+        out_printf(f->o, "rt_gather(ctx, %s, %s, %s, %s)", mem_c(f, op->dst.mem),
+                   args->n == 2 ? atom_c(args->at[1]) : "RT_SHARE",
                    size_c(f, sx_atom(cx, op->dims.at[0])), size_c(f, row));
     else
         out_printf(f->o, "rt_halo(ctx, %s, %s, %s, %s, %s)", mem_c(f, op->dst.mem),

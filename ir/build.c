@@ -82,6 +82,11 @@ Atom atom_bool(bool b)
     return atom_int(T_BOOL, b);
 }
 
+Atom atom_zero(PrimType t)
+{
+    return prim_is_float(t) ? atom_float(t, 0) : t == T_BOOL ? atom_bool(false) : atom_int(t, 0);
+}
+
 bool atom_eq(Atom a, Atom b)
 {
     if (a.var || b.var)

@@ -302,9 +302,9 @@ struct Exp {
         } trace;
         /* What ranks do together, all of them in the same order, at the host level. SHARED: steps
          * of work, elements gathered behind it; SHARE: n, ranks (mf_share); EXCHANGE: scalars;
-         * PEER: which of them (a constant), the exchange, whose; GATHER: an array of whose n rows
-         * each rank has those of SHARE n RANKS, and gets all; or, with n, lo, hi: an array of lo
-         * rows, those of the rank, hi rows, and it gets those that ranks beside it have */
+         * PEER: which of them (a constant), the exchange, whose; GATHER: an array, of whose n rows
+         * a rank has those of SHARE n RANKS, or (first) those before the next rank's, and gets all;
+         * or (n, lo, hi) of lo rows, a rank's, hi rows: it gets those of the ranks beside it */
         struct {
             const char *name; /* SHARED: ENTRY.suff_dist_K */
             PrimType type;
@@ -477,6 +477,7 @@ Atom atom_int(PrimType t, int64_t i); /* wrapped to t's width */
 Atom atom_i64(int64_t i);
 Atom atom_float(PrimType t, double f); /* rounded to t */
 Atom atom_bool(bool b);
+Atom atom_zero(PrimType t);            /* 0, or false */
 Atom const_conv(PrimType to, Const c); /* what E_CONV makes of c */
 bool atom_eq(Atom a, Atom b);          /* same variable or same constant (floats bit by bit) */
 bool atom_is_int(Atom a, int64_t i);   /* the integer constant i */

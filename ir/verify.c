@@ -455,7 +455,8 @@ static void check_ranks(Check *c, const Exp *e)
         [E_SHARED] = 2, [E_SHARE] = 2, [E_PEER] = 3, [E_GATHER] = 1};
     const Atoms *args = &e->ranks.args;
     bool values = e->kind == E_EXCHANGE;
-    bool few = values ? args->n <= MOST_EXCHANGED : e->kind == E_GATHER && args->n == 4;
+    bool few =
+        values ? args->n <= MOST_EXCHANGED : e->kind == E_GATHER && (args->n == 2 || args->n == 4);
     want_count(c, args->n, few ? args->n : n_args[e->kind], "operands");
     for (int i = e->kind == E_GATHER; i < args->n; i++)
         want_prim(c, args->at[i], values ? atom_type(args->at[i]).elem : T_I64, "value");

@@ -131,7 +131,7 @@ static Body *move_body(void *env, Body *b)
 static Atom number_of(const Parts *P, const Exp *e)
 {
     for (int k = 0; k < e->soac.arrs.n; k++) {
-        const Exp *made = varmap_get(P->made, e->soac.arrs.at[k].var);
+        const Exp *made = uses_def(P->us, e->soac.arrs.at[k]);
         if (made && made->kind == E_IOTA && atom_is_int(made->iota.start, 0) &&
             atom_is_int(made->iota.stride, 1) && atom_type(made->iota.start).elem == T_I64)
             return atom_var(e->soac.fn->params.at[k]);
@@ -148,7 +148,7 @@ const Lambda *halo_read(Parts *P, const Exp *e, const Share *share)
     Vars used = free_vars_lambda(P->cx, fn);
     for (int k = 0; k < used.n; k++) {
         const Part *p = varmap_get(P->parts, used.at[k]);
-        if (!p || p->whole || p->share != share)
+        if (!p || p->whole || p->share != share || share->kept_of)
             continue;
         Look l = {P->ra, used.at[k], i, 0, 0, true};
         look_lambda(&l, fn, &e->soac.arrs);

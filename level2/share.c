@@ -21,10 +21,10 @@ static void share_stm(Parts *P, const Stm *s);
 
 /* --- Levels --------------------------------------------------------------------------------- */
 
-static Level *enter(Parts *P)
+static Level *enter(Parts *P, bool turns)
 {
     Level *l = NEW(P->cx->perm, Level);
-    *l = (Level){.outer = P->at, .facts = ranges_mark(P->ra), .bl = bld_new(P->cx)};
+    *l = (Level){.outer = P->at, .turns = turns, .facts = ranges_mark(P->ra), .bl = bld_new(P->cx)};
     P->at = l;
     return l;
 }
@@ -35,19 +35,6 @@ static Body *leave(Parts *P, Level *l, Atoms res)
     ranges_reset(P->ra, l->facts);
     P->at = l->outer;
     return bld_body(&l->bl, res);
-}
-
-static void know(Parts *P, const Vars *vs)
-{
-    for (int i = 0; i < vs->n; i++)
-        parts_know(P, vs->at[i]);
-}
-
-static void gather_all(Parts *P, const VarSet *used)
-{
-    Vars vs = varset_list(P->cx->perm, used);
-    for (int i = 0; i < vs.n; i++)
-        parts_gather(P, vs.at[i]);
 }
 
 static void gather_atom(Parts *P, Atom a)
@@ -61,190 +48,9 @@ static void do_alike(Parts *P, const Stm *s)
 {
     VarSet *used = varmap_new(P->cx->perm);
     free_in_stm(used, s);
-    gather_all(P, used);
+    parts_gather_all(P, used);
     bld_stm(&P->at->bl, *s);
-    know(P, &s->pat);
-    if (s->exp->kind == E_IOTA || s->exp->kind == E_REPLICATE)
-        varmap_put(P->made, s->pat.at[0], s->exp);
-}
-
-/* --- Values of all ranks -------------------------------------------------------------------- */
-
-/* The values of rank r. */
-static Atoms of_rank(Bld *bl, Atom exchange, Atom r, const Atoms *mine, Loc loc)
-{
-    Ctx *cx = bl->cx;
-    Atoms out = {0};
-    for (int k = 0; k < mine->n; k++) {
-        Exp *e = exp_new(cx, E_PEER, loc);
-        e->ranks.type = atom_type(mine->at[k]).elem;
-        vec_push(cx->perm, &e->ranks.args, atom_i64(k));
-        vec_push(cx->perm, &e->ranks.args, exchange);
-        vec_push(cx->perm, &e->ranks.args, r);
-        vec_push(cx->perm, &out, bld_exp(bl, "peer", e));
-    }
-    return out;
-}
-
-/* The values of the first n ranks, combined in their order with `from`. */
-static Atoms combined(Bld *bl, const Exp *soac, const Atoms *from, const Atoms *mine, Atom n)
-{
-    Ctx *cx = bl->cx;
-    Loc loc = soac->loc;
-    Exp *t = exp_new(cx, E_EXCHANGE, loc);
-    vec_append(cx->perm, &t->ranks.args, mine);
-    Atom exchange = bld_exp(bl, "exchange", t);
-    Exp *e = exp_new(cx, E_LOOP, loc);
-    e->loop.kind = LOOP_FOR;
-    e->loop.i = var_new(cx, "r", type_prim(T_I64), loc);
-    e->loop.bound = n;
-    e->loop.inits = *from;
-    for (int k = 0; k < mine->n; k++)
-        vec_push(cx->perm, &e->loop.params,
-                 var_new(cx, "acc", type_prim(atom_type(mine->at[k]).elem), loc));
-    Bld turn = bld_new(cx);
-    Atoms both = atoms_of_vars(cx, &e->loop.params);
-    Atoms theirs = of_rank(&turn, exchange, atom_var(e->loop.i), mine, loc);
-    vec_append(cx->perm, &both, &theirs);
-    Atoms res = bld_inline_lambda(&turn, soac->soac.op, &both);
-    e->loop.body = bld_body(&turn, res);
-    return bld_exps(bl, "acc", e);
-}
-
-/* vs := what the ranks have found, combined: segred^2. */
-static void all_reduce(Parts *P, const Exp *e, const Share *share, const Vars *vs,
-                       const Atoms *mine)
-{
-    Ctx *cx = P->cx;
-    Bld all = bld_new(cx), here = bld_new(cx);
-    Atoms res = combined(&all, e, &e->soac.nes, mine, P->ranks);
-    Stm s = {.pat = *vs};
-    s.exp = exp_if(cx, e->loc, share->shared, bld_body(&all, res), bld_body(&here, *mine));
-    bld_stm(&P->at->bl, s);
-    know(P, vs);
-}
-
-/* --- SOACs ---------------------------------------------------------------------------------- */
-
-static bool is_shareable(const Parts *P, const Exp *e)
-{
-    enum { FEW = 16 };
-    unsigned alone = ATTR_SEQUENTIAL | ATTR_SEQUENTIAL_OUTER;
-    if (!exp_is_soac(e) || exp_is(e, F_DESTS) || (e->attrs & alone))
-        return false;
-    if (!e->soac.width.var && e->soac.width.c.i < FEW)
-        return false;
-    for (int k = 0; k < e->soac.nes.n; k++)
-        if (atom_type(e->soac.nes.at[k]).rank > 0)
-            return false;
-    return e->soac.nes.n <= MOST_EXCHANGED && exp_consumes(P->cx, e).n == 0;
-}
-
-static void gather_inside(Parts *P, const Exp *e, const Lambda *fn)
-{
-    VarSet *used = varmap_new(P->cx->perm);
-    if (fn)
-        free_in_lambda(used, fn);
-    if (e->soac.op)
-        free_in_lambda(used, e->soac.op);
-    gather_all(P, used);
-}
-
-/* let part = what this rank finds; the variables. */
-static Vars soac_here(Parts *P, const Stm *s, const Share *share)
-{
-    const Exp *e = s->exp;
-    Ctx *cx = P->cx;
-    const Lambda *fn = halo_read(P, e, share);
-    gather_inside(P, e, fn);
-    Exp *r = exp_new(cx, e->kind, e->loc);
-    *r = *e;
-    r->soac.fn = (Lambda *)(uintptr_t)fn;
-    r->soac.width = share->count;
-    r->soac.arrs = (Atoms){0};
-    for (int i = 0; i < e->soac.arrs.n; i++)
-        vec_push(cx->perm, &r->soac.arrs, parts_beside(P, e->soac.arrs.at[i], share, fn, e->loc));
-    Vars vs = {0};
-    for (int k = 0; k < s->pat.n; k++) {
-        const Var *v = s->pat.at[k];
-        Type t = v->type.rank > 0 ? parts_type(cx, v->type, share) : v->type;
-        vec_push(cx->perm, &vs, var_new(cx, v->base, t, v->loc));
-    }
-    bld_stm(&P->at->bl, (Stm){vs, r});
-    know(P, &vs);
-    return vs;
-}
-
-static Vars first_of(Ctx *cx, const Vars *vs, int n)
-{
-    Vars out = {0};
-    for (int k = 0; k < n; k++)
-        vec_push(cx->perm, &out, vs->at[k]);
-    return out;
-}
-
-/* What is scanned begins, on all ranks but the first, with what those before it have: segscan^2. */
-static void scan_on(Parts *P, const Stm *s, const Share *share, Vars *here)
-{
-    const Exp *e = s->exp;
-    Ctx *cx = P->cx;
-    int n = e->soac.nes.n;
-    Loc loc = e->loc;
-    Bld on = bld_new(cx), alone = bld_new(cx), last = bld_new(cx), none = bld_new(cx);
-    Atoms ends = {0}, parts = {0}, arrs = {0};
-    Atom at = bld_binop(&last, loc, OP_SUB, share->count, atom_i64(1));
-    for (int k = 0; k < n; k++) {
-        Atom part = atom_var(here->at[k]);
-        vec_push(cx->perm, &parts, part);
-        vec_push(cx->perm, &arrs, part);
-        vec_push(cx->perm, &ends, bld_exp(&last, "end", exp_index(cx, loc, part, &at, 1, true)));
-    }
-    Exp *some = exp_binop(cx, loc, OP_LT, atom_i64(0), share->count);
-    Atom any = bld_exp(&on, "some", some);
-    Atoms mine = bld_exps(
-        &on, "end", exp_if(cx, loc, any, bld_body(&last, ends), bld_body(&none, e->soac.nes)));
-    Atoms before = combined(&on, e, &e->soac.nes, &mine, share->rank);
-    Bld turn = bld_new(cx);
-    Vars xs = {0};
-    Atoms both = {0};
-    vec_append(cx->perm, &both, &before);
-    for (int k = 0; k < n; k++) {
-        Var *x = var_new(cx, "x", type_prim(atom_type(e->soac.nes.at[k]).elem), loc);
-        vec_push(cx->perm, &xs, x);
-        vec_push(cx->perm, &both, atom_var(x));
-    }
-    Atoms sums = bld_inline_lambda(&turn, e->soac.op, &both);
-    Exp *map = exp_map(cx, loc, share->count, arrs, lambda_new(cx, xs, bld_body(&turn, sums)));
-    Atoms res = bld_exps(&on, "on", map);
-    Vars pat = {0};
-    for (int k = 0; k < n; k++) {
-        vec_push(cx->perm, &pat, var_like(cx, here->at[k]));
-    }
-    bld_stm(&P->at->bl, (Stm){pat, exp_if(cx, loc, share->shared, bld_body(&on, res),
-                                          bld_body(&alone, parts))});
-    Vars scanned = {0};
-    vec_append(cx->perm, &scanned, &pat);
-    for (int k = n; k < here->n; k++)
-        vec_push(cx->perm, &scanned, here->at[k]);
-    *here = scanned;
-    know(P, &pat);
-}
-
-static void share_soac(Parts *P, const Stm *s)
-{
-    const Exp *e = s->exp;
-    int folds = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
-    Share *share = parts_share(P, e->soac.width, e->loc);
-    Vars here = soac_here(P, s, share);
-    if (exp_is(e, F_SCAN))
-        scan_on(P, s, share, &here);
-    for (int k = folds; k < s->pat.n; k++)
-        parts_put(P, s->pat.at[k], here.at[k], share);
-    if (folds > 0) {
-        Vars sums = first_of(P->cx, &s->pat, folds), mine = first_of(P->cx, &here, folds);
-        Atoms values = atoms_of_vars(P->cx, &mine);
-        all_reduce(P, e, share, &sums, &values);
-    }
+    parts_know_all(P, &s->pat);
 }
 
 /* --- Branches and loops --------------------------------------------------------------------- */
@@ -252,30 +58,86 @@ static void share_soac(Parts *P, const Stm *s)
 static void walk(Parts *P, const Body *b)
 {
     for (int i = 0; i < b->stms.n; i++) {
+        filter_find(P, b, i);
         share_stm(P, &b->stms.at[i]);
         ranges_bind(P->ra, &b->stms.at[i].pat, b->stms.at[i].exp);
     }
 }
 
-static Body *branch(Parts *P, const Exp *e, bool truth)
+/* let vs = e, which gives those with a share in parts. */
+static void bind_parts(Parts *P, const Vars *vs, Exp *e, Share *const *share)
 {
-    const Body *b = truth ? e->branch.then_ : e->branch.else_;
-    Level *l = enter(P);
+    Vars pat = {0};
+    for (int i = 0; i < vs->n; i++) {
+        Var *v = vs->at[i];
+        if (share[i])
+            v = var_new(P->cx, v->base, parts_type(P->cx, v->type, share[i]), v->loc);
+        vec_push(P->cx->perm, &pat, v);
+    }
+    bld_stm(&P->at->bl, (Stm){pat, e});
+    parts_know_all(P, vs);
+    for (int i = 0; i < vs->n; i++)
+        if (share[i])
+            parts_put(P, vs->at[i], pat.at[i], share[i]);
+}
+
+/* A branch that is not left yet. */
+typedef struct {
+    const Body *body;
+    Level *level;
+} Side;
+
+static Side walk_side(Parts *P, const Exp *e, bool truth)
+{
+    Side side = {truth ? e->branch.then_ : e->branch.else_, enter(P, false)};
     ranges_cond(P->ra, e->branch.test, truth);
-    walk(P, b);
-    for (int i = 0; i < b->res.n; i++)
-        gather_atom(P, b->res.at[i]);
-    return leave(P, l, b->res);
+    walk(P, side.body);
+    ranges_reset(P->ra, side.level->facts);
+    P->at = side.level->outer;
+    return side;
+}
+
+/* The share of result k, v, of which one side at least gives the part; NULL: whole, if an array. */
+static Share *given_in_parts(Parts *P, const Side *sides, int k, const Var *v)
+{
+    for (int i = 0; i < 2 && v->type.rank > 0; i++) {
+        Atom a = sides[i].body->res.at[k];
+        const Part *p = a.var ? varmap_get(P->parts, a.var) : NULL;
+        if (p && !p->whole && atom_eq(p->share->n, v->type.dims[0]) &&
+            parts_in_scope(P, p->share->n) && parts_in_scope(P, p->share->count))
+            return p->share;
+    }
+    return NULL;
+}
+
+/* The side, of whose results those with a share are given in parts. */
+static Body *leave_side(Parts *P, const Side *side, Share *const *share, Loc loc)
+{
+    Atoms res = {0};
+    P->at = side->level;
+    for (int k = 0; k < side->body->res.n; k++) {
+        Atom a = side->body->res.at[k];
+        if (share[k])
+            a = parts_of(P, a, share[k], loc);
+        else
+            gather_atom(P, a);
+        vec_push(P->cx->perm, &res, a);
+    }
+    return leave(P, side->level, res);
 }
 
 static void share_if(Parts *P, const Stm *s)
 {
     const Exp *e = s->exp;
-    Body *then_ = branch(P, e, true), *else_ = branch(P, e, false);
+    Side sides[2] = {walk_side(P, e, true), walk_side(P, e, false)};
+    Share **share = NEWN(P->cx->perm, Share *, s->pat.n);
+    for (int k = 0; k < s->pat.n; k++)
+        share[k] = given_in_parts(P, sides, k, s->pat.at[k]);
+    Body *then_ = leave_side(P, &sides[0], share, e->loc);
+    Body *else_ = leave_side(P, &sides[1], share, e->loc);
     Exp *r = exp_if(P->cx, e->loc, e->branch.test, then_, else_);
     r->attrs = e->attrs;
-    bld_stm(&P->at->bl, (Stm){s->pat, r});
-    know(P, &s->pat);
+    bind_parts(P, &s->pat, r, share);
 }
 
 /* Is it known before the loop? */
@@ -330,9 +192,9 @@ static bool try_turn(Parts *P, const Exp *e, Carried *c)
 {
     bool fits = true;
     c->params = (Vars){0};
-    (void)enter(P);
+    (void)enter(P, true);
     ranges_loop(P->ra, e);
-    know(P, &e->loop.params);
+    parts_know_all(P, &e->loop.params);
     if (e->loop.i)
         parts_know(P, e->loop.i);
     for (int i = 0; i < e->loop.params.n; i++) {
@@ -374,34 +236,18 @@ static void share_loop(Parts *P, const Stm *s)
     r->loop.body = leave(P, P->at, res);
     r->loop.params = c.params;
     r->loop.inits = (Atoms){0};
-    Vars pat = {0};
     for (int i = 0; i < c.params.n; i++) {
         Atom a = e->loop.inits.at[i];
-        Var *v = s->pat.at[i];
-        if (c.share[i]) {
+        if (c.share[i])
             a = parts_of(P, a, c.share[i], e->loc);
-            Var *part = var_new(cx, v->base, parts_type(cx, v->type, c.share[i]), v->loc);
-            vec_push(cx->perm, &pat, part);
-        } else {
+        else
             gather_atom(P, a);
-            vec_push(cx->perm, &pat, v);
-        }
         vec_push(cx->perm, &r->loop.inits, a);
     }
-    bld_stm(&P->at->bl, (Stm){pat, r});
-    know(P, &s->pat);
-    for (int i = 0; i < c.params.n; i++)
-        if (c.share[i])
-            parts_put(P, s->pat.at[i], pat.at[i], c.share[i]);
+    bind_parts(P, &s->pat, r, c.share);
 }
 
 /* --- Views ---------------------------------------------------------------------------------- */
-
-static bool is_all(const DimIndex *di, Atom n)
-{
-    return di->is_slice && atom_is_int(di->start, 0) && atom_is_int(di->stride, 1) &&
-           atom_eq(di->n, n);
-}
 
 /* e of the part that is here, if its rows are made of the rows of what it reads; else NULL. */
 static Exp *of_rows(Parts *P, const Stm *s)
@@ -423,7 +269,7 @@ static Exp *of_rows(Parts *P, const Stm *s)
         r->index.arr = part;
         r->index.at = (DimIndexes){0};
         vec_append(P->cx->perm, &r->index.at, &e->index.at);
-        if (!is_all(&e->index.at.at[0], p->share->n))
+        if (!parts_all(&e->index.at.at[0], p->share->n))
             return NULL;
         r->index.at.at[0].n = p->share->count;
         return r;
@@ -448,8 +294,10 @@ static void share_stm(Parts *P, const Stm *s)
     const Exp *e = s->exp;
     bool inside = exp_has_soac(e) && !(e->attrs & ATTR_SEQUENTIAL);
     Exp *rows = s->pat.n == 1 ? of_rows(P, s) : NULL;
-    if (is_shareable(P, e))
-        share_soac(P, s);
+    if (filter_share(P, s) || single_read(P, s))
+        return;
+    if (soac_is_shareable(e))
+        soac_share(P, s);
     else if (e->kind == E_LOOP && inside)
         share_loop(P, s);
     else if (e->kind == E_IF && inside)
@@ -512,14 +360,15 @@ static Entry share_entry(Ctx *cx, const Entry *en)
     Parts P = {.cx = cx, .entry = en->name};
     P.bound = varmap_new(cx->perm);
     P.parts = varmap_new(cx->perm);
-    P.made = varmap_new(cx->perm);
+    P.kept = varmap_new(cx->perm);
+    P.us = uses_entry(cx, en);
     P.work = varmap_new(cx->perm);
     P.ra = ranges_new(cx, varmap_new(cx->perm));
     for (int i = 0; i < en->params.n; i++)
         ranges_given(P.ra, en->params.at[i]->type);
-    Level *l = enter(&P);
-    know(&P, &en->params);
-    know(&P, &en->sizes);
+    Level *l = enter(&P, false);
+    parts_know_all(&P, &en->params);
+    parts_know_all(&P, &en->sizes);
     for (int i = 0; i < en->user_params.n; i++)
         parts_know(&P, en->user_params.at[i].var);
     note_work(&P, en->body);

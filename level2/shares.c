@@ -25,7 +25,12 @@ void parts_know(Parts *P, const Var *v)
     *b = (Bound){P->at, P->at->bl.stms.n};
     varmap_put(P->bound, v, b);
     varmap_del(P->parts, v); /* of a trial before */
-    varmap_del(P->made, v);
+}
+
+void parts_know_all(Parts *P, const Vars *vs)
+{
+    for (int i = 0; i < vs->n; i++)
+        parts_know(P, vs->at[i]);
 }
 
 /* Is it bound before statement number `at` of the level, or around that? */
@@ -113,21 +118,36 @@ Share *parts_share(Parts *P, Atom n, Loc loc)
     s->shared = bld_exp(bl, "shared", e);
     s->rank = choice(cx, bl, "rank", loc, s->shared, P->rank, atom_i64(0));
     s->ranks = choice(cx, bl, "ranks", loc, s->shared, P->ranks, atom_i64(1));
-    Atom each = bld_exp(bl, "each", ranks_exp(cx, E_SHARE, loc, (Atom[]){n, s->ranks}, 2));
-    s->first = bld_binop(bl, loc, OP_MIN, n, bld_binop(bl, loc, OP_MUL, s->rank, each));
+    s->each = bld_exp(bl, "each", ranks_exp(cx, E_SHARE, loc, (Atom[]){n, s->ranks}, 2));
+    s->first = bld_binop(bl, loc, OP_MIN, n, bld_binop(bl, loc, OP_MUL, s->rank, s->each));
     Atom left = bld_binop(bl, loc, OP_SUB, n, s->first);
-    s->count = bld_binop(bl, loc, OP_MAX, atom_i64(0), bld_binop(bl, loc, OP_MIN, each, left));
+    s->count = bld_binop(bl, loc, OP_MAX, atom_i64(0), bld_binop(bl, loc, OP_MIN, s->each, left));
     vec_push(cx->perm, &P->shares, s);
     return s;
 }
 
-/* Elements of a row of v, as far as they are known where the share begins. */
-static Atom row_elems(Parts *P, Bld *bl, const Share *s, const Var *v)
+Share *parts_share_kept(Parts *P, Atom n, Share *of, Atom first, Atom count)
+{
+    Share *s = NEW(P->cx->perm, Share);
+    *s = (Share){.n = n,
+                 .level = P->at,
+                 .shared = of->shared,
+                 .rank = of->rank,
+                 .ranks = of->ranks,
+                 .first = first,
+                 .count = count,
+                 .kept_of = of->kept_of ? of->kept_of : of};
+    vec_push(P->cx->perm, &P->shares, s);
+    return s;
+}
+
+/* Elements of dimensions d, d + 1 .. of t, as far as they are known where the share begins. */
+static Atom elems_from(Parts *P, Bld *bl, const Share *s, Type t, int d)
 {
     Atom n = atom_i64(1);
-    for (int d = 1; d < v->type.rank; d++)
-        if (is_before(P, v->type.dims[d], s->level, s->at))
-            n = bld_binop(bl, v->loc, OP_MUL, n, v->type.dims[d]);
+    for (; d < t.rank; d++)
+        if (is_before(P, t.dims[d], s->level, s->at))
+            n = bld_binop(bl, s->test->loc, OP_MUL, n, t.dims[d]);
     return n;
 }
 
@@ -138,22 +158,25 @@ static void tell_gathered(Parts *P, Share *s)
     Atom row = atom_i64(0);
     Loc loc = s->test->loc;
     for (int i = 0; i < s->wanted.n; i++)
-        row = bld_binop(&own, loc, OP_ADD, row, row_elems(P, &own, s, s->wanted.at[i]));
-    vec_push(P->cx->perm, &s->test->ranks.args, bld_binop(&own, loc, OP_MUL, s->n, row));
-    Stms *all = &s->level->bl.stms, done = {0};
-    for (int i = 0; i < all->n; i++) {
+        row = bld_binop(&own, loc, OP_ADD, row, elems_from(P, &own, s, s->wanted.at[i]->type, 1));
+    Atom all = bld_binop(&own, loc, OP_MUL, s->n, row);
+    for (int i = 0; i < s->combined.n; i++)
+        all = bld_binop(&own, loc, OP_ADD, all, elems_from(P, &own, s, s->combined.at[i], 0));
+    vec_push(P->cx->perm, &s->test->ranks.args, all);
+    Stms *stms = &s->level->bl.stms, done = {0};
+    for (int i = 0; i < stms->n; i++) {
         if (i == s->at)
             vec_append(P->cx->perm, &done, &own.stms);
-        vec_push(P->cx->perm, &done, all->at[i]);
+        vec_push(P->cx->perm, &done, stms->at[i]);
     }
-    *all = done;
+    *stms = done;
 }
 
 void parts_leave(Parts *P, Level *level)
 {
     int kept = 0;
     for (int i = P->shares.n - 1; i >= 0; i--) /* the last first: statements move */
-        if (P->shares.at[i]->level == level)
+        if (P->shares.at[i]->level == level && !P->shares.at[i]->kept_of)
             tell_gathered(P, P->shares.at[i]);
     for (int i = 0; i < P->shares.n; i++)
         if (P->shares.at[i]->level != level)
@@ -187,8 +210,7 @@ Var *parts_get(const Parts *P, Atom a, const Share *share)
     return p && p->share == share ? p->var : NULL;
 }
 
-/* Rows first, first + 1, .. of an array of type t, so many, with all that they have. */
-static DimIndexes rows_of(Ctx *cx, Type t, Atom first, Atom count)
+DimIndexes parts_slice(Ctx *cx, Type t, Atom first, Atom count)
 {
     DimIndexes at = {0};
     for (int d = 0; d < t.rank; d++)
@@ -198,6 +220,12 @@ static DimIndexes rows_of(Ctx *cx, Type t, Atom first, Atom count)
                             .n = d == 0 ? count : t.dims[d],
                             .stride = atom_i64(1)});
     return at;
+}
+
+bool parts_all(const DimIndex *di, Atom n)
+{
+    return di->is_slice && atom_is_int(di->start, 0) && atom_is_int(di->stride, 1) &&
+           atom_eq(di->n, n);
 }
 
 static Atom numbers_from(Parts *P, Bld *bl, const Exp *iota, const Share *share)
@@ -220,7 +248,7 @@ Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc)
     if (v)
         return atom_var(v);
     Bld *bl = &P->at->bl;
-    const Exp *made = varmap_get(P->made, a.var);
+    const Exp *made = uses_def(P->us, a);
     if (made && made->kind == E_IOTA && prim_is_int(a.var->type.elem))
         return numbers_from(P, bl, made, share);
     if (made && made->kind == E_REPLICATE && made->replicate.dims.n == 1)
@@ -228,7 +256,7 @@ Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc)
     parts_gather(P, a.var);
     Exp *e = exp_new(P->cx, E_INDEX, loc);
     e->index.arr = a;
-    e->index.at = rows_of(P->cx, a.var->type, share->first, share->count);
+    e->index.at = parts_slice(P->cx, a.var->type, share->first, share->count);
     e->index.safe = true;
     return bld_exp(bl, "part", e);
 }
@@ -246,7 +274,7 @@ static void gather_into(Bld *bl, Var *v, const Part *p, Atom first, const Atoms 
     Atom blank = bld_exp(&all, "blank", e);
     e = exp_new(cx, E_UPDATE, v->loc);
     e->update.arr = blank;
-    e->update.at = rows_of(cx, t, first, p->share->count);
+    e->update.at = parts_slice(cx, t, first, p->share->count);
     e->update.val = atom_var(p->var);
     e->update.safe = true;
     vec_push(cx->perm, &with, bld_exp(&all, "rows", e));
@@ -268,8 +296,19 @@ void parts_gather(Parts *P, const Var *v)
     if (!p || p->whole)
         return;
     p->whole = true;
-    vec_push(P->cx->perm, &p->share->wanted, v);
-    gather_into(&p->level->bl, (Var *)(uintptr_t)v, p, p->share->first, &(Atoms){0});
+    Share *of = p->share->kept_of;
+    Atoms from = {0};
+    if (of)
+        vec_push(P->cx->perm, &from, p->share->first);
+    vec_push(P->cx->perm, of ? &of->wanted : &p->share->wanted, v);
+    gather_into(&p->level->bl, (Var *)(uintptr_t)v, p, p->share->first, &from);
+}
+
+void parts_gather_all(Parts *P, const VarSet *used)
+{
+    Vars vs = varset_list(P->cx->perm, used);
+    for (int i = 0; i < vs.n; i++)
+        parts_gather(P, vs.at[i]);
 }
 
 Halo parts_halo(Parts *P, const Var *v, int lo, int hi)
@@ -314,7 +353,7 @@ Atom parts_beside(Parts *P, Atom a, const Share *share, const Lambda *fn, Loc lo
     Atom first = bld_binop(bl, loc, OP_SUB, share->first, p->halo.base);
     Exp *e = exp_new(P->cx, E_INDEX, loc);
     e->index.arr = p->halo.rows;
-    e->index.at = rows_of(P->cx, p->halo.rows.var->type, first, share->count);
+    e->index.at = parts_slice(P->cx, p->halo.rows.var->type, first, share->count);
     e->index.safe = true;
     return bld_exp(bl, "part", e);
 }

@@ -2,6 +2,7 @@
 #ifndef LEVEL2_SHARES_H
 #define LEVEL2_SHARES_H
 
+#include "ir/passes/uses.h"
 #include "ir/ranges.h"
 
 typedef struct Level Level;
@@ -10,19 +11,26 @@ typedef struct Level Level;
  */
 struct Level {
     Level *outer; /* NULL: it is the entry's */
+    bool turns;   /* it is a loop's */
     int facts;    /* what was known before it */
     Bld bl;
 };
 
 /* How n rows are shared out: this rank has `count` from `first` on, all of them unless `shared`. */
-typedef struct {
+typedef struct Share Share;
+struct Share {
     Atom n;
     Level *level; /* where all this is bound */
     Atom shared, rank, ranks, first, count;
+    /* Ranks that have `each`, the last ones less. What is kept of the rows of another share: ranks
+     * have whatever they have; */
+    Share *kept_of; /* this share; else NULL */
+    Atom each;
     Exp *test;               /* the SHARED ... */
     int at;                  /* ... which statement of the level it is */
     VEC(const Var *) wanted; /* arrays whose parts are gathered */
-} Share;
+    VEC(Type) combined;      /* of arrays of which each rank has one, until they are combined */
+};
 
 /* The rows of a part between some that the ranks beside this one have: row number i of the array is
  * rows[i - base]. */
@@ -53,7 +61,8 @@ typedef struct {
     Level *at;
     VarMap *bound; /* Var -> Bound */
     VarMap *parts; /* array -> Part */
-    VarMap *made;  /* array -> the IOTA or REPLICATE that it is */
+    VarMap *kept;  /* variable of a filter -> Filter (filtered.c) */
+    Uses *us;      /* of the program as it was */
     Ranges *ra;    /* what is known here, of the program as it was */
     VarMap *work;  /* size -> Atoms, what else a SOAC over so many elements goes over */
     VEC(Share *) shares;
@@ -63,10 +72,13 @@ typedef struct {
 
 /* v is bound by the last statement of the level at work, or before its first. */
 void parts_know(Parts *P, const Var *v);
+void parts_know_all(Parts *P, const Vars *vs);
 /* Is it bound in a level that is still being made, so that it may be read? */
 bool parts_in_scope(const Parts *P, Atom a);
 /* How n is shared out: by what was said before, or by a threshold of its own. */
 Share *parts_share(Parts *P, Atom n, Loc loc);
+/* The share of the n rows that are kept of another one's, of which this rank has so many. */
+Share *parts_share_kept(Parts *P, Atom n, Share *of, Atom first, Atom count);
 /* The level is done: its shares know what is gathered of them, and are forgotten. */
 void parts_leave(Parts *P, Level *level);
 /* v, an array of share->n rows, of which `var` is here. */
@@ -77,6 +89,7 @@ Var *parts_get(const Parts *P, Atom a, const Share *share);
 Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc);
 /* From here on v may be read as a whole: its parts are gathered where it is made. */
 void parts_gather(Parts *P, const Var *v);
+void parts_gather_all(Parts *P, const VarSet *used);
 /* v between lo and hi rows at least, made where v is. */
 Halo parts_halo(Parts *P, const Var *v, int lo, int hi);
 /* a, as parts_of, of the halo if fn reads that: then nobody reads both. */
@@ -86,5 +99,41 @@ Atom parts_beside(Parts *P, Atom a, const Share *share, const Lambda *fn, Loc lo
 const Lambda *halo_read(Parts *P, const Exp *e, const Share *share);
 /* t with the rows of the share. */
 Type parts_type(Ctx *cx, Type t, const Share *share);
+/* Rows first, first + 1, .. of an array of type t, so many, with all that they have. */
+DimIndexes parts_slice(Ctx *cx, Type t, Atom first, Atom count);
+/* Are these all positions 0, 1 .. n - 1? */
+bool parts_all(const DimIndex *di, Atom n);
+
+/* --- soacs.c -------------------------------------------------------------------------------- */
+
+/* What this rank's rows give: the variables. Of scatters and histograms: into these. */
+Vars soac_here(Parts *P, const Stm *s, const Share *share, const Atoms *dests);
+/* What ranks have told each other, of scalars and arrays. */
+typedef struct {
+    Atom exchange; /* scalars; arrays' rows are what ranks have: */
+    Atoms mine, arrays;
+} Told;
+Told soac_tell(Parts *P, Bld *bl, const Atoms *mine, Loc loc);
+/* What rank r has told. */
+Atoms soac_told_by(Bld *bl, const Told *told, Atom r, Loc loc);
+/* What the first n ranks have told, combined in their order with `from`. */
+Atoms soac_combined(Bld *bl, const Lambda *op, const Atoms *from, const Told *told, Atom n,
+                    Loc loc);
+/* Can it be shared out? It is, or is not. */
+bool soac_is_shareable(const Exp *e);
+void soac_share(Parts *P, const Stm *s);
+
+/* --- filtered.c ------------------------------------------------------------------------------ */
+
+/* Looks whether a filter begins with statement `at`. */
+void filter_find(Parts *P, const Body *b, int at);
+/* Shares s out if it belongs to a filter; false: it does not. */
+bool filter_share(Parts *P, const Stm *s);
+
+/* --- single.c ------------------------------------------------------------------------------- */
+
+/* An element of an array in parts, told by who has it; false: s is something else, or gathering
+ * the array costs less. */
+bool single_read(Parts *P, const Stm *s);
 
 #endif

@@ -31,9 +31,7 @@ static Atom blank_size(const Blank *b, const Size *s)
 
 Atom zeros(Low *L, Loc loc, Type t)
 {
-    Atom zero = prim_is_float(t.elem) ? atom_float(t.elem, 0)
-                : t.elem == T_BOOL    ? atom_bool(false)
-                                      : atom_int(t.elem, 0);
+    Atom zero = atom_zero(t.elem);
     if (!t.rank)
         return zero;
     Exp *e = exp_new(L->cx, E_REPLICATE, loc);

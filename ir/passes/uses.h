@@ -1,5 +1,5 @@
-/* Private to passes of ir/: what the arrays of an entry are bound to and how often they are used.
- * Of the program as it was when it was looked at. */
+/* For passes on the SOAC dialect: what the arrays of an entry are bound to and how often they are
+ * used. Of the program as it was when it was looked at. */
 #ifndef IR_PASSES_USES_H
 #define IR_PASSES_USES_H
 

@@ -251,10 +251,25 @@ static char *rt_all_rows(rt_ctx *ctx, rt_mem *mem, int64_t from, const int64_t *
     return all;
 }
 
-RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t row_bytes)
+/* The same, of rows of which each rank knows where its own begin; NULL on failure. */
+static int64_t *rt_rows_told(rt_ctx *ctx, int64_t first, int64_t rows, int64_t row_bytes)
 {
     const rt_config *c = &ctx->config;
-    int64_t *at = rt_rows_of_ranks(c, rows, row_bytes);
+    if (rt_agree(ctx, RT_OK, RT_AT_ROWS))
+        return NULL;
+    int64_t *at = rt_grow(NULL, ((size_t)c->at.ranks + 1) * sizeof *at), begin = first * row_bytes;
+    c->comm->all(&begin, sizeof begin, at);
+    at[c->at.ranks] = rows * row_bytes;
+    return at;
+}
+
+RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int64_t row_bytes)
+{
+    const rt_config *c = &ctx->config;
+    int64_t *at = first == RT_SHARE ? rt_rows_of_ranks(c, rows, row_bytes)
+                                    : rt_rows_told(ctx, first, rows, row_bytes);
+    if (!at)
+        return RT_ERR;
     int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
     char *all = rt_all_rows(ctx, mem, begin, at);
     int rc = all ? rt_write(ctx, mem, 0, begin, all) : RT_ERR;

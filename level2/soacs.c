@@ -1,0 +1,305 @@
+/* SOACs that are shared out: what a rank's rows give, and how that of all ranks becomes one
+ * (share.c).
+ *
+ * segred^2 and segscan^2: what ranks have found is combined in their order. seghist^2: the first
+ * rank's bins are the given ones, those of the others begin with neutral elements, and all of them
+ * are combined like sums of arrays. */
+#include "level2/shares.h"
+
+/* --- Values of all ranks -------------------------------------------------------------------- */
+
+/* v of each rank, a row. */
+static Atom rows_of_all(Parts *P, Bld *bl, Atom v, Loc loc)
+{
+    Ctx *cx = bl->cx;
+    Type t = type_array(cx, atom_type(v), P->ranks);
+    Exp *e = exp_new(cx, E_SCRATCH, loc);
+    e->scratch.type = t;
+    Atom blank = bld_exp(bl, "blank", e);
+    e = exp_new(cx, E_UPDATE, loc);
+    e->update.arr = blank;
+    e->update.at = parts_slice(cx, t, P->rank, atom_i64(1));
+    e->update.at.at[0].is_slice = false;
+    e->update.val = v;
+    e->update.safe = true;
+    Atom rows = bld_exp(bl, "rows", e);
+    e = exp_new(cx, E_GATHER, loc);
+    vec_push(cx->perm, &e->ranks.args, rows);
+    return bld_exp(bl, "all", e);
+}
+
+Told soac_tell(Parts *P, Bld *bl, const Atoms *mine, Loc loc)
+{
+    Ctx *cx = bl->cx;
+    Told told = {.mine = *mine};
+    Exp *e = exp_new(cx, E_EXCHANGE, loc);
+    for (int k = 0; k < mine->n; k++) {
+        bool array = atom_type(mine->at[k]).rank > 0;
+        vec_push(cx->perm, &told.arrays,
+                 array ? rows_of_all(P, bl, mine->at[k], loc) : atom_i64(0));
+        if (!array)
+            vec_push(cx->perm, &e->ranks.args, mine->at[k]);
+    }
+    if (e->ranks.args.n > 0)
+        told.exchange = bld_exp(bl, "exchange", e);
+    return told;
+}
+
+Atoms soac_told_by(Bld *bl, const Told *told, Atom r, Loc loc)
+{
+    Ctx *cx = bl->cx;
+    Atoms out = {0};
+    for (int k = 0, scalars = 0; k < told->mine.n; k++) {
+        Exp *e = exp_new(cx, E_PEER, loc);
+        if (told->arrays.at[k].var) {
+            e = exp_index(cx, loc, told->arrays.at[k], &r, 1, true);
+        } else {
+            e->ranks.type = atom_type(told->mine.at[k]).elem;
+            vec_push(cx->perm, &e->ranks.args, atom_i64(scalars++));
+            vec_push(cx->perm, &e->ranks.args, told->exchange);
+            vec_push(cx->perm, &e->ranks.args, r);
+        }
+        vec_push(cx->perm, &out, bld_exp(bl, "peer", e));
+    }
+    return out;
+}
+
+Atoms soac_combined(Bld *bl, const Lambda *op, const Atoms *from, const Told *told, Atom n, Loc loc)
+{
+    Ctx *cx = bl->cx;
+    Exp *e = exp_new(cx, E_LOOP, loc);
+    e->loop.kind = LOOP_FOR;
+    e->loop.i = var_new(cx, "r", type_prim(T_I64), loc);
+    e->loop.bound = n;
+    e->loop.inits = *from;
+    for (int k = 0; k < from->n; k++)
+        vec_push(cx->perm, &e->loop.params, var_new(cx, "acc", atom_type(told->mine.at[k]), loc));
+    Bld turn = bld_new(cx);
+    Atoms both = atoms_of_vars(cx, &e->loop.params);
+    Atoms theirs = soac_told_by(&turn, told, atom_var(e->loop.i), loc);
+    vec_append(cx->perm, &both, &theirs);
+    Atoms res = bld_inline_lambda(&turn, op, &both);
+    e->loop.body = bld_body(&turn, res);
+    return bld_exps(bl, "acc", e);
+}
+
+/* vs := what the ranks have found, combined with nes, which `all` may bind: segred^2. */
+static void all_reduce(Parts *P, Bld *all, const Lambda *op, const Atoms *nes, Share *share,
+                       const Vars *vs, const Atoms *mine, Loc loc)
+{
+    Ctx *cx = P->cx;
+    Bld here = bld_new(cx);
+    Told told = soac_tell(P, all, mine, loc);
+    Atoms res = soac_combined(all, op, nes, &told, P->ranks, loc);
+    Stm s = {.pat = *vs};
+    s.exp = exp_if(cx, loc, share->shared, bld_body(all, res), bld_body(&here, *mine));
+    bld_stm(&P->at->bl, s);
+    parts_know_all(P, vs);
+    Share *tested = share->kept_of ? share->kept_of : share;
+    for (int k = 0; k < vs->n; k++)
+        if (vs->at[k]->type.rank > 0)
+            vec_push(cx->perm, &tested->combined, vs->at[k]->type);
+}
+
+/* --- What a rank's rows give ---------------------------------------------------------------- */
+
+bool soac_is_shareable(const Exp *e)
+{
+    enum { FEW = 16 };
+    unsigned alone = ATTR_SEQUENTIAL | ATTR_SEQUENTIAL_OUTER;
+    if (!exp_is_soac(e) || e->kind == E_SCATTER || (e->attrs & alone))
+        return false;
+    if (!e->soac.width.var && e->soac.width.c.i < FEW)
+        return false;
+    for (int k = 0; k < e->soac.nes.n; k++)
+        if (exp_is(e, F_SCAN) && atom_type(e->soac.nes.at[k]).rank > 0)
+            return false;
+    return e->soac.nes.n <= MOST_EXCHANGED;
+}
+
+static void gather_inside(Parts *P, const Exp *e, const Lambda *fn)
+{
+    VarSet *used = varmap_new(P->cx->perm);
+    if (fn)
+        free_in_lambda(used, fn);
+    if (e->soac.op)
+        free_in_lambda(used, e->soac.op);
+    for (int k = 0; k < e->soac.nes.n; k++)
+        if (e->soac.nes.at[k].var)
+            varset_add(used, e->soac.nes.at[k].var);
+    parts_gather_all(P, used);
+}
+
+Vars soac_here(Parts *P, const Stm *s, const Share *share, const Atoms *dests)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = P->cx;
+    const Lambda *fn = halo_read(P, e, share);
+    gather_inside(P, e, fn);
+    Exp *r = exp_new(cx, e->kind, e->loc);
+    *r = *e;
+    r->soac.fn = (Lambda *)(uintptr_t)fn;
+    r->soac.width = share->count;
+    r->soac.arrs = (Atoms){0};
+    for (int i = 0; i < e->soac.arrs.n; i++)
+        vec_push(cx->perm, &r->soac.arrs, parts_beside(P, e->soac.arrs.at[i], share, fn, e->loc));
+    r->soac.dests = (Dests){0};
+    for (int i = 0; i < e->soac.dests.n; i++)
+        vec_push(cx->perm, &r->soac.dests, ((Dest){dests->at[i], e->soac.dests.at[i].rank}));
+    Vars vs = {0};
+    int folds = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
+    for (int k = 0; k < s->pat.n; k++) {
+        const Var *v = s->pat.at[k];
+        Type t = dests       ? atom_type(dests->at[k])
+                 : k < folds ? v->type
+                             : parts_type(cx, v->type, share);
+        vec_push(cx->perm, &vs, var_new(cx, v->base, t, v->loc));
+    }
+    bld_stm(&P->at->bl, (Stm){vs, r});
+    parts_know_all(P, &vs);
+    return vs;
+}
+
+/* What is scanned begins, on all ranks but the first, with what those before it have: segscan^2. */
+static void scan_on(Parts *P, const Stm *s, const Share *share, Vars *here)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = P->cx;
+    int n = e->soac.nes.n;
+    Loc loc = e->loc;
+    Bld on = bld_new(cx), alone = bld_new(cx), last = bld_new(cx), none = bld_new(cx);
+    Atoms ends = {0}, parts = {0}, arrs = {0};
+    Atom at = bld_binop(&last, loc, OP_SUB, share->count, atom_i64(1));
+    for (int k = 0; k < n; k++) {
+        Atom part = atom_var(here->at[k]);
+        vec_push(cx->perm, &parts, part);
+        vec_push(cx->perm, &arrs, part);
+        vec_push(cx->perm, &ends, bld_exp(&last, "end", exp_index(cx, loc, part, &at, 1, true)));
+    }
+    Exp *some = exp_binop(cx, loc, OP_LT, atom_i64(0), share->count);
+    Atom any = bld_exp(&on, "some", some);
+    Atoms mine = bld_exps(
+        &on, "end", exp_if(cx, loc, any, bld_body(&last, ends), bld_body(&none, e->soac.nes)));
+    Told told = soac_tell(P, &on, &mine, loc);
+    Atoms before = soac_combined(&on, e->soac.op, &e->soac.nes, &told, share->rank, loc);
+    Bld turn = bld_new(cx);
+    Vars xs = {0};
+    Atoms both = {0};
+    vec_append(cx->perm, &both, &before);
+    for (int k = 0; k < n; k++) {
+        Var *x = var_new(cx, "x", type_prim(atom_type(e->soac.nes.at[k]).elem), loc);
+        vec_push(cx->perm, &xs, x);
+        vec_push(cx->perm, &both, atom_var(x));
+    }
+    Atoms sums = bld_inline_lambda(&turn, e->soac.op, &both);
+    Exp *map = exp_map(cx, loc, share->count, arrs, lambda_new(cx, xs, bld_body(&turn, sums)));
+    Atoms res = bld_exps(&on, "on", map);
+    Vars pat = {0};
+    for (int k = 0; k < n; k++) {
+        vec_push(cx->perm, &pat, var_like(cx, here->at[k]));
+    }
+    bld_stm(&P->at->bl, (Stm){pat, exp_if(cx, loc, share->shared, bld_body(&on, res),
+                                          bld_body(&alone, parts))});
+    Vars scanned = {0};
+    vec_append(cx->perm, &scanned, &pat);
+    for (int k = n; k < here->n; k++)
+        vec_push(cx->perm, &scanned, here->at[k]);
+    *here = scanned;
+    parts_know_all(P, &pat);
+}
+
+/* op of bins: of what lies behind `rank` dimensions. */
+static Lambda *of_bins(Ctx *cx, const Lambda *op, const Atoms *dests, int rank, int d, Loc loc)
+{
+    Vars params = {0};
+    for (int k = 0; k < 2 * dests->n; k++)
+        vec_push(cx->perm, &params,
+                 var_new(cx, k < dests->n ? "acc" : "x",
+                         type_drop(atom_type(dests->at[k % dests->n]), d), loc));
+    Bld bl = bld_new(cx);
+    Atoms args = atoms_of_vars(cx, &params), res;
+    if (d == rank) {
+        res = bld_inline_lambda(&bl, op, &args);
+    } else {
+        Lambda *fn = of_bins(cx, op, dests, rank, d + 1, loc);
+        res = bld_exps(&bl, "bins", exp_map(cx, loc, params.at[0]->type.dims[0], args, fn));
+    }
+    return lambda_new(cx, params, bld_body(&bl, res));
+}
+
+/* What a histogram's bins hold before: the neutral element. */
+static Atom empty_bins(Bld *bl, const Exp *hist, int k)
+{
+    Exp *e = exp_new(bl->cx, E_REPLICATE, hist->loc);
+    Dest dest = hist->soac.dests.at[k];
+    for (int d = 0; d < dest.rank; d++)
+        vec_push(bl->cx->perm, &e->replicate.dims, atom_type(dest.arr).dims[d]);
+    e->replicate.val = hist->soac.nes.at[k];
+    return bld_exp(bl, "empty", e);
+}
+
+/* Are the bins made empty? */
+static bool are_empty(const Parts *P, const Exp *hist)
+{
+    bool empty = true;
+    for (int k = 0; k < hist->soac.dests.n && empty; k++) {
+        const Exp *made = uses_def(P->us, hist->soac.dests.at[k].arr);
+        empty = made && made->kind == E_REPLICATE &&
+                made->replicate.dims.n == hist->soac.dests.at[k].rank &&
+                atom_eq(made->replicate.val, hist->soac.nes.at[k]);
+    }
+    return empty;
+}
+
+/* Each rank has bins of its own: seghist^2. */
+static void share_hist(Parts *P, const Stm *s, Share *share)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = P->cx;
+    Bld given = bld_new(cx), empty = bld_new(cx), all = bld_new(cx);
+    Atoms dests = {0}, nes = {0}, from = {0};
+    for (int k = 0; k < e->soac.dests.n; k++) {
+        vec_push(cx->perm, &dests, e->soac.dests.at[k].arr);
+        parts_gather(P, dests.at[k].var);
+        vec_push(cx->perm, &nes, empty_bins(&empty, e, k));
+        vec_push(cx->perm, &from, empty_bins(&all, e, k));
+    }
+    Atoms bins = dests;
+    if (!are_empty(P, e)) {
+        Exp *leads = exp_binop(cx, e->loc, OP_EQ, share->rank, atom_i64(0));
+        Exp *either = exp_if(cx, e->loc, bld_exp(&P->at->bl, "lead", leads),
+                             bld_body(&given, dests), bld_body(&empty, nes));
+        bins = bld_exps(&P->at->bl, "bins", either);
+    }
+    Vars here = soac_here(P, s, share, &bins);
+    Atoms mine = atoms_of_vars(cx, &here);
+    Lambda *op = of_bins(cx, e->soac.op, &dests, e->soac.dests.at[0].rank, 0, e->loc);
+    all_reduce(P, &all, op, &from, share, &s->pat, &mine, e->loc);
+}
+
+void soac_share(Parts *P, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = P->cx;
+    int folds = exp_is(e, F_FOLD) ? e->soac.nes.n : 0;
+    Share *share = parts_share(P, e->soac.width, e->loc);
+    if (e->kind == E_HIST) {
+        share_hist(P, s, share);
+        return;
+    }
+    Vars here = soac_here(P, s, share, NULL);
+    if (exp_is(e, F_SCAN))
+        scan_on(P, s, share, &here);
+    for (int k = folds; k < s->pat.n; k++)
+        parts_put(P, s->pat.at[k], here.at[k], share);
+    if (folds > 0) {
+        Vars sums = {0};
+        Atoms mine = {0};
+        for (int k = 0; k < folds; k++) {
+            vec_push(cx->perm, &sums, s->pat.at[k]);
+            vec_push(cx->perm, &mine, atom_var(here.at[k]));
+        }
+        Bld all = bld_new(cx);
+        all_reduce(P, &all, e->soac.op, &e->soac.nes, share, &sums, &mine, e->loc);
+    }
+}
