@@ -93,13 +93,19 @@ static void touch_body(void *env, Body *b)
         touch_exp(env, b->stms.at[i].exp);
 }
 
+/* What ranks do together is the host's. */
+static bool is_of_ranks(const Exp *e)
+{
+    return exp_member(e) == M_ranks;
+}
+
 /* Must e be run by a thread of the device? SOACs that could not be made parallel, and loops that
  * touch single elements of arrays (each access would be a transfer). */
 static bool wants_thread(const Exp *e)
 {
     if (exp_is_soac(e))
         return true;
-    if (e->kind != E_LOOP && e->kind != E_IF)
+    if ((e->kind != E_LOOP && e->kind != E_IF) || exp_any(e, is_of_ranks))
         return false;
     Touch t = {0};
     touch_exp(&t, e);
@@ -470,7 +476,8 @@ void flatten_host_stm(Flat *fl, const Stm *s, Bld *out)
     const Exp *e = s->exp;
     VarSet *none = varmap_new(fl->cx->perm);
     bool compound = e->kind == E_LOOP || e->kind == E_IF;
-    if (compound && exp_has_soac(e) && !(e->attrs & ATTR_SEQUENTIAL))
+    bool inside = exp_has_soac(e) || exp_any(e, is_of_ranks);
+    if (compound && inside && !(e->attrs & ATTR_SEQUENTIAL))
         host_compound(fl, s, out);
     else if (exp_is_soac(e) && soac_is_parallel(fl, none, s))
         flatten_stm(fl, &host_nest, s, out);

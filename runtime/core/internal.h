@@ -298,10 +298,18 @@ typedef struct {
 /* Where ranks meet; all at the same place. */
 typedef enum { RT_AT_BEGIN, RT_AT_EXCHANGE, RT_AT_ROWS, RT_AT_SIDES, RT_AT_END } rt_where;
 
+/* Memory that devices of one machine copy from each other's (exchange.c). */
+typedef struct {
+    bool tried;
+    rt_dev_buffer *own, **theirs; /* theirs: of each other rank; NULL: there are no windows */
+    int64_t turn;                 /* how many exchanges there were */
+} rt_windows;
+
 /* What is known of other ranks. */
 typedef struct {
     rt_scalar *told;   /* by the last exchanges; NULL: none yet */
     int64_t exchanges; /* so far */
+    rt_windows windows;
     char *host; /* memory that exchanges go through, kept: new pages cost as much as they do */
     int64_t host_bytes;
     double steps_us;  /* that the slowest of them does in a microsecond */
@@ -390,6 +398,11 @@ RT_API bool rt_all_have(const rt_config *c, bool so);
 RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v);
 /* rc, or RT_ERR and the message of a rank where something has failed. */
 RT_API int rt_agree(rt_ctx *ctx, int rc, rt_where where);
+/* The same, and n numbers of each rank become known: RT_EXCHANGED a rank in `told`. */
+RT_API int rt_agree_telling(rt_ctx *ctx, int rc, rt_where where, int n, const rt_scalar *mine,
+                            rt_scalar *told);
+/* Frees what exchanges have had. */
+RT_API void rt_exchange_close(rt_ctx *ctx);
 /* Is it so on all ranks, or on none? */
 RT_API bool rt_alike(const rt_config *c, bool so);
 /* What ranks must agree on before they run entries: RT_ERR on all of them if they do not. */
@@ -628,6 +641,9 @@ RT_API void rt_kept_free(rt_ctx *ctx);
 /* The block is about to have another content; what somebody else may change stays unknown. */
 RT_API void rt_content_new(rt_ctx *ctx, rt_mem *m);
 
+/* Between two buffers, perhaps another process's, as rt_copy does: name is of what is copied. */
+RT_API int rt_copy_buffer(rt_ctx *ctx, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
+                          int64_t src_off, int64_t bytes, const char *name);
 /* A small buffer, and its place in a page: NULL if the driver does not allow that. */
 RT_API rt_dev_error rt_small_buffer(rt_ctx *ctx, rt_page **page, int *slot, rt_dev_buffer **out);
 RT_API void rt_pages_free(rt_ctx *ctx);

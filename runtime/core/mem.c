@@ -330,13 +330,25 @@ static int rt_check_range(rt_ctx *ctx, const rt_mem *m, int64_t off, int64_t byt
 
 /* rt_dev_check for a transfer of so many bytes that may have left an event behind. */
 static int rt_transferred(rt_ctx *ctx, int transfer, int64_t bytes, rt_dev_error err,
-                          rt_dev_event **event, const rt_mem *m)
+                          rt_dev_event **event, const char *name)
 {
     if (err.status == RT_DEV_OK)
         rt_work(ctx, ctx->n_kernels + transfer, (double)bytes, 0);
     else if (event)
         ctx->n_pending--;
-    return rt_dev_check(ctx, err, m->name);
+    return rt_dev_check(ctx, err, name);
+}
+
+RT_API int rt_copy_buffer(rt_ctx *ctx, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
+                          int64_t src_off, int64_t bytes, const char *name)
+{
+    if (bytes == 0)
+        return RT_OK;
+    if (rt_steps_run(ctx))
+        return RT_ERR;
+    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_COPY);
+    rt_dev_error err = rt_dev_copy(ctx->dev, dst, dst_off, src, src_off, bytes, event);
+    return rt_transferred(ctx, RT_PROF_COPY, 2 * bytes, err, event, name);
 }
 
 RT_API int rt_copy(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
@@ -348,11 +360,7 @@ RT_API int rt_copy(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64
         return RT_ERR;
     if (rt_noting(ctx))
         return rt_copy_by_kernel(ctx, dst, dst_off, src, src_off, bytes);
-    if (rt_steps_run(ctx))
-        return RT_ERR;
-    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_COPY);
-    rt_dev_error err = rt_dev_copy(ctx->dev, dst->buf, dst_off, src->buf, src_off, bytes, event);
-    return rt_transferred(ctx, RT_PROF_COPY, 2 * bytes, err, event, dst);
+    return rt_copy_buffer(ctx, dst->buf, dst_off, src->buf, src_off, bytes, dst->name);
 }
 
 RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, const void *src)
@@ -363,7 +371,7 @@ RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, co
         return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
     rt_dev_error err = rt_dev_write(ctx->dev, dst->buf, dst_off, bytes, src, event);
-    return rt_transferred(ctx, RT_PROF_WRITE, bytes, err, event, dst);
+    return rt_transferred(ctx, RT_PROF_WRITE, bytes, err, event, dst->name);
 }
 
 RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst)
@@ -375,7 +383,7 @@ RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, voi
         return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
     rt_dev_error err = rt_dev_read(ctx->dev, src->buf, src_off, bytes, dst, event);
-    if (rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src))
+    if (rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src->name))
         return RT_ERR;
     return rt_answer_failure(ctx);
 }
@@ -395,7 +403,7 @@ static int rt_fetch_window(rt_ctx *ctx, rt_mem *src, int64_t at, int64_t bytes)
         return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
     rt_dev_error err = rt_dev_fetch(ctx->dev, src->buf, at, bytes, RT_FETCH_WINDOW, event);
-    if (rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src))
+    if (rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src->name))
         return RT_ERR;
     if (tells) {
         ctx->asked = ctx->unchecked;
@@ -453,5 +461,5 @@ RT_API int rt_write_scalar(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int size, 
         return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
     rt_dev_error err = rt_dev_fill(ctx->dev, dst->buf, dst_off, size, src, event);
-    return rt_transferred(ctx, RT_PROF_WRITE, size, err, event, dst);
+    return rt_transferred(ctx, RT_PROF_WRITE, size, err, event, dst->name);
 }

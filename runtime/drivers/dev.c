@@ -4,16 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MINIFUT_DRIVER=opencl, cuda: by that one alone. Untold libcuda would be tried on NVIDIA's
- * devices, and OpenCL where that is not there, if it were not for the 0. */
+/* MINIFUT_DRIVER=opencl, cuda: by that one alone. Untold libcuda is tried on NVIDIA's devices that
+ * exchange data with others, which OpenCL cannot without the host, and OpenCL where it is not
+ * there.
+ */
 RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out)
 {
-    enum { UNTOLD = 0 };
     if (info->rank.native)
         return rt_nat_open(info, profiling, out);
     const char *user = getenv("MINIFUT_DRIVER");
     bool asked = user && strcmp(user, "cuda") == 0 && !info->queue;
-    if (asked || (UNTOLD && !user && !info->queue && strstr(info->platform_name, "NVIDIA"))) {
+    if (asked || (info->among && !user && !info->queue && strstr(info->platform_name, "NVIDIA"))) {
         rt_dev_error e = rt_cu_open(info, profiling, out);
         if (asked || e.status == RT_DEV_OK)
             return e;
@@ -40,6 +41,37 @@ RT_API bool rt_dev_stop(rt_dev *d, bool stop)
 RT_API int rt_dev_event_busy(rt_dev *d, const rt_dev_event *e, int64_t *ns)
 {
     return d->driver->busy ? d->driver->busy(d, e, ns) : 0;
+}
+
+RT_API void *rt_dev_host_new(rt_dev *d, int64_t bytes)
+{
+    return d->driver->host_new ? d->driver->host_new(d, bytes) : malloc((size_t)bytes);
+}
+
+RT_API void rt_dev_host_free(rt_dev *d, void *memory)
+{
+    if (d->driver->host_free)
+        d->driver->host_free(d, memory);
+    else
+        free(memory);
+}
+
+static const rt_dev_error rt_dev_apart = {RT_DEV_FAILED, "memory of other processes",
+                                          "this driver knows none"};
+
+RT_API rt_dev_error rt_dev_offer_buffer(rt_dev *d, rt_dev_buffer *b, rt_dev_offer *out)
+{
+    return d->driver->offer ? d->driver->offer(d, b, out) : rt_dev_apart;
+}
+
+RT_API rt_dev_error rt_dev_take(rt_dev *d, const rt_dev_offer *offer, rt_dev_buffer **out)
+{
+    return d->driver->take ? d->driver->take(d, offer, out) : rt_dev_apart;
+}
+
+RT_API void rt_dev_leave(rt_dev *d, rt_dev_buffer *taken)
+{
+    d->driver->leave(d, taken);
 }
 
 #define RT_DEV_CALL(result, name, params, ...)                                                     \

@@ -51,8 +51,9 @@ typedef struct {
                        write */
     bool parts;     /* buffers may be parts of others */
     bool own_cache; /* the driver caches kernels, and getting a binary costs a build */
-    bool long_header;     /* the compiler reads a header before each program, which may be kept
-                           * from it */
+    bool long_header; /* the compiler reads a header before each program, which may be kept
+                       * from it */
+    bool among;       /* it exchanges data with devices of other processes: asked for, not told */
     bool costly_programs; /* a program costs far more than its kernels, which are built at the
                              launch */
 } rt_dev_info;
@@ -173,6 +174,23 @@ RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, 
 /* A scalar of 1, 2, 4 or 8 bytes; value may be changed afterwards, and nothing waits. */
 RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int size,
                                 const void *value, rt_dev_event **event);
+
+/* --- Beside other processes --- */
+
+/* Memory of the host's that transfers are fast with, if the driver has such; NULL: there is none. A
+ * device gives one block at a time. */
+RT_API void *rt_dev_host_new(rt_dev *d, int64_t bytes);
+RT_API void rt_dev_host_free(rt_dev *d, void *memory);
+/* A buffer, which is no part of another one, for other processes of this machine: what to tell
+ * them. */
+typedef struct {
+    unsigned char bytes[64];
+} rt_dev_offer;
+RT_API rt_dev_error rt_dev_offer_buffer(rt_dev *d, rt_dev_buffer *b, rt_dev_offer *out);
+/* Another process's, to copy from, until it is left. Nothing waits for what that process does with
+ * it. Fails where this device cannot read that one's memory. */
+RT_API rt_dev_error rt_dev_take(rt_dev *d, const rt_dev_offer *offer, rt_dev_buffer **out);
+RT_API void rt_dev_leave(rt_dev *d, rt_dev_buffer *taken);
 
 /* --- Profiling --- */
 

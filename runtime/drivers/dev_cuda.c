@@ -12,6 +12,7 @@
 typedef int rt_cu_result;
 typedef unsigned long long rt_cu_pointer;
 typedef struct rt_cu_handle *rt_cu_ptr; /* contexts, streams, modules, functions, events */
+typedef rt_dev_offer rt_cu_ipc;         /* CUipcMemHandle, given by value */
 
 /* The functions of libcuda: name here, there, parameters. */
 #define RT_CU_FUNCTIONS(X)                                                                         \
@@ -45,6 +46,9 @@ typedef struct rt_cu_handle *rt_cu_ptr; /* contexts, streams, modules, functions
     X(fill8, "cuMemsetD8Async", (rt_cu_pointer, unsigned char, size_t, rt_cu_ptr))                 \
     X(fill16, "cuMemsetD16Async", (rt_cu_pointer, unsigned short, size_t, rt_cu_ptr))              \
     X(fill32, "cuMemsetD32Async", (rt_cu_pointer, unsigned, size_t, rt_cu_ptr))                    \
+    X(ipc_offer, "cuIpcGetMemHandle", (rt_cu_ipc *, rt_cu_pointer))                                \
+    X(ipc_take, "cuIpcOpenMemHandle_v2", (rt_cu_pointer *, rt_cu_ipc, unsigned))                   \
+    X(ipc_leave, "cuIpcCloseMemHandle", (rt_cu_pointer))                                           \
     X(event_new, "cuEventCreate", (rt_cu_ptr *, unsigned))                                         \
     X(event_free, "cuEventDestroy_v2", (rt_cu_ptr))                                                \
     X(event_record, "cuEventRecord", (rt_cu_ptr, rt_cu_ptr))                                       \
@@ -59,6 +63,7 @@ typedef struct {
 
 enum {                              /* of cuda.h */
        RT_CU_STREAM_APART = 1,      /* CU_STREAM_NON_BLOCKING */
+       RT_CU_IPC_PEERS = 1,         /* CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS */
        RT_CU_RESERVED_SHARED = 111, /* CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK */
        RT_CU_MOST_GIVEN = 97,       /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
        RT_CU_MAX_GROUP = 0,         /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
@@ -703,6 +708,40 @@ static rt_dev_error rt_cu_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, in
     return rt_cu_done(d, e, err, "cuMemsetD32Async");
 }
 
+/* --- Beside other processes --- */
+
+static void *rt_cu_host_new(rt_dev *base, int64_t bytes)
+{
+    void *memory = NULL;
+    return ((rt_cu_dev *)base)->f.pinned(&memory, (size_t)bytes) == 0 ? memory : NULL;
+}
+
+static void rt_cu_host_free(rt_dev *base, void *memory)
+{
+    if (memory)
+        ((rt_cu_dev *)base)->f.pinned_free(memory);
+}
+
+static rt_dev_error rt_cu_offer(rt_dev *base, rt_dev_buffer *b, rt_dev_offer *out)
+{
+    rt_cu_dev *d = (rt_cu_dev *)base;
+    return rt_cu_error(d, d->f.ipc_offer(out, rt_cu_at(b, 0)), "cuIpcGetMemHandle");
+}
+
+static rt_dev_error rt_cu_take(rt_dev *base, const rt_dev_offer *offer, rt_dev_buffer **out)
+{
+    rt_cu_dev *d = (rt_cu_dev *)base;
+    rt_cu_pointer p = 0;
+    rt_cu_result err = d->f.ipc_take(&p, *offer, RT_CU_IPC_PEERS);
+    *out = err == 0 ? (rt_dev_buffer *)(uintptr_t)p : NULL;
+    return rt_cu_error(d, err, "cuIpcOpenMemHandle");
+}
+
+static void rt_cu_leave(rt_dev *base, rt_dev_buffer *taken)
+{
+    ((rt_cu_dev *)base)->f.ipc_leave(rt_cu_at(taken, 0));
+}
+
 /* --- Profiling --- */
 
 /* There is no clock to read but the time between two events, which is told in few digits: so it is
@@ -729,5 +768,7 @@ static int64_t rt_cu_event_span(rt_dev *base, rt_dev_event *event, int64_t *begi
 }
 
 #define RT_CU_ROW(result, name, params, ...) .name = rt_cu_##name,
-static const rt_driver rt_cu_driver = {RT_DRIVER_CALLS(RT_CU_ROW)};
+static const rt_driver rt_cu_driver = {RT_DRIVER_CALLS(RT_CU_ROW).host_new = rt_cu_host_new,
+                                       .host_free = rt_cu_host_free, .offer = rt_cu_offer,
+                                       .take = rt_cu_take, .leave = rt_cu_leave};
 #undef RT_CU_ROW

@@ -81,6 +81,11 @@ typedef struct {
     rt_dev_error (*kernel_of)(rt_dev *d, rt_dev_function *f, rt_dev_kernel **out);
     bool (*stop)(rt_dev *d, bool stop);
     int (*busy)(rt_dev *d, const rt_dev_event *e, int64_t *ns);
+    void *(*host_new)(rt_dev *d, int64_t bytes);
+    void (*host_free)(rt_dev *d, void *memory);
+    rt_dev_error (*offer)(rt_dev *d, rt_dev_buffer *b, rt_dev_offer *out);
+    rt_dev_error (*take)(rt_dev *d, const rt_dev_offer *offer, rt_dev_buffer **out);
+    void (*leave)(rt_dev *d, rt_dev_buffer *taken);
 } rt_driver;
 
 /* What each driver's device begins with. */

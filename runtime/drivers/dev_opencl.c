@@ -21,6 +21,7 @@ typedef struct {
     bool late;  /* some may not be there yet, */
     bool kept;  /* ... and the driver may not have begun with that */
     rt_cl_mem pinned;
+    rt_cl_mem host; /* see rt_dev_host_new; NULL: that is memory as all other */
     volatile uint32_t *fetched;
     int64_t last; /* where what was fetched last begins */
 } rt_cl_dev;
@@ -77,6 +78,7 @@ static rt_dev_error rt_cl_enqueued(rt_cl_dev *d, rt_cl_int err, const char *call
 /* --- The device --- */
 
 static const rt_driver rt_cl_driver;
+static void rt_cl_unpinned(rt_cl_dev *d, void *memory, rt_cl_mem of);
 
 /* A context and a queue in it, the caller's or new ones, each with a reference. */
 static rt_cl_int rt_cl_open_queue(rt_cl_dev *d, const rt_dev_info *info, bool profiling,
@@ -148,12 +150,7 @@ RT_API bool rt_cl_uuid(const rt_dev_info *info, unsigned char uuid[RT_UUID])
 static void rt_cl_close(rt_dev *base)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    if (d->pinned) {
-        rt_cl()->EnqueueUnmapMemObject(d->queue, d->pinned, (void *)d->fetched, 0, NULL, NULL);
-        rt_cl()->ReleaseMemObject(d->pinned);
-    } else {
-        free((void *)d->fetched);
-    }
+    rt_cl_unpinned(d, (void *)d->fetched, d->pinned);
     rt_cl()->ReleaseCommandQueue(d->queue);
     rt_cl()->ReleaseContext(d->context);
     free(d);
@@ -469,25 +466,52 @@ static rt_dev_error rt_cl_read(rt_dev *base, rt_dev_buffer *src, int64_t off, in
     return rt_cl_waited(d, err, "clEnqueueReadBuffer");
 }
 
-/* Memory for what is fetched: pinned, so that the device writes it without the driver's help; if
- * there is none of that, any, and nobody looks. */
+/* Memory of the host's that the device writes without the driver's help; *of is NULL, and it is
+ * memory as all other, if the driver gives none. */
+static void *rt_cl_pinned(rt_cl_dev *d, size_t bytes, rt_cl_mem *of)
+{
+    rt_cl_int err;
+    void *memory = NULL;
+    *of = rt_cl()->CreateBuffer(d->context, RT_CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &err);
+    if (err == RT_CL_SUCCESS)
+        memory = rt_cl()->EnqueueMapBuffer(d->queue, *of, true, RT_CL_MAP_READ | RT_CL_MAP_WRITE, 0,
+                                           bytes, 0, NULL, NULL, &err);
+    if (err == RT_CL_SUCCESS)
+        return memory;
+    if (*of)
+        rt_cl()->ReleaseMemObject(*of);
+    *of = NULL;
+    return malloc(bytes);
+}
+
+static void rt_cl_unpinned(rt_cl_dev *d, void *memory, rt_cl_mem of)
+{
+    if (of) {
+        rt_cl()->EnqueueUnmapMemObject(d->queue, of, memory, 0, NULL, NULL);
+        rt_cl()->ReleaseMemObject(of);
+    } else {
+        free(memory);
+    }
+}
+
+static void *rt_cl_host_new(rt_dev *base, int64_t bytes)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    return rt_cl_pinned(d, (size_t)bytes, &d->host);
+}
+
+static void rt_cl_host_free(rt_dev *base, void *memory)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    rt_cl_unpinned(d, memory, d->host);
+    d->host = NULL;
+}
+
+/* Where what is fetched is not pinned nobody looks. */
 static void rt_fetch_open(rt_cl_dev *d)
 {
-    rt_cl_int err = RT_CL_INVALID_VALUE;
-    if (d->looks)
-        d->pinned =
-            rt_cl()->CreateBuffer(d->context, RT_CL_MEM_ALLOC_HOST_PTR, RT_DEV_FETCH, NULL, &err);
-    if (err == RT_CL_SUCCESS)
-        d->fetched =
-            rt_cl()->EnqueueMapBuffer(d->queue, d->pinned, true, RT_CL_MAP_READ | RT_CL_MAP_WRITE,
-                                      0, RT_DEV_FETCH, 0, NULL, NULL, &err);
-    if (err == RT_CL_SUCCESS)
-        return;
-    if (d->pinned)
-        rt_cl()->ReleaseMemObject(d->pinned);
-    d->pinned = NULL;
-    d->looks = false;
-    d->fetched = malloc(RT_DEV_FETCH);
+    d->fetched = d->looks ? rt_cl_pinned(d, RT_DEV_FETCH, &d->pinned) : malloc(RT_DEV_FETCH);
+    d->looks = d->pinned != NULL;
 }
 
 enum {
@@ -589,5 +613,6 @@ static int64_t rt_cl_event_span(rt_dev *base, rt_dev_event *e, int64_t *begin)
 }
 
 #define RT_CL_CALL(result, name, params, ...) .name = rt_cl_##name,
-static const rt_driver rt_cl_driver = {RT_DRIVER_CALLS(RT_CL_CALL)};
+static const rt_driver rt_cl_driver = {RT_DRIVER_CALLS(RT_CL_CALL).host_new = rt_cl_host_new,
+                                       .host_free = rt_cl_host_free};
 #undef RT_CL_CALL

@@ -104,20 +104,16 @@ static bool rt_meet(const rt_config *c, const unsigned char *all)
     return meet;
 }
 
-RT_API int rt_agree(rt_ctx *ctx, int rc, rt_where where)
+/* Some or all have failed, as all know now. */
+static int rt_disagree(rt_ctx *ctx, int rc, const unsigned char *said)
 {
     const rt_config *c = &ctx->config;
     rt_ranks_state *s = &ctx->ranks;
-    if (rt_ranks(ctx) == 1 || s->failed)
-        return rc;
-    unsigned failed = rc ? RT_FAILED | (ctx->limit.over ? RT_OVER : 0) : 0;
-    unsigned char *all = rt_all_bytes(c, (unsigned char)(where * RT_WHERE + failed));
-    int first = rt_first_with(c, all, RT_FAILED);
-    bool meet = rt_meet(c, all), over = first >= 0 && (all[first] & RT_OVER);
-    free(all);
-    if (first < 0 && meet)
-        return RT_OK;
-    s->failed = true; /* all know */
+    int first = rt_first_with(c, said, RT_FAILED);
+    bool over = first >= 0 && (said[first] & RT_OVER);
+    s->failed = true;
+    s->windows.turn = 0; /* whoever waits for the others' words has copied what it was to copy */
+    (void)rt_dev_finish(ctx->dev);
     if (first >= 0)
         rt_words_of(c, first, rc ? ctx->error : "", s->error, sizeof s->error);
     else
@@ -127,6 +123,42 @@ RT_API int rt_agree(rt_ctx *ctx, int rc, rt_where where)
     if (rc == RT_OK)
         rt_error_set(ctx, "%s", s->error);
     return RT_ERR;
+}
+
+/* What each says where they meet: of one size wherever that is, as one may be elsewhere. */
+typedef struct {
+    rt_scalar told[RT_EXCHANGED];
+    unsigned char where;
+} rt_said;
+
+RT_API int rt_agree_telling(rt_ctx *ctx, int rc, rt_where where, int n, const rt_scalar *mine,
+                            rt_scalar *told)
+{
+    const rt_config *c = &ctx->config;
+    if (rt_ranks(ctx) == 1 || ctx->ranks.failed)
+        return rc;
+    size_t ranks = (size_t)c->at.ranks;
+    unsigned failed = rc ? RT_FAILED | (ctx->limit.over ? RT_OVER : 0) : 0;
+    rt_said own = {.where = (unsigned char)(where * RT_WHERE + failed)};
+    rt_said *all = rt_grow(NULL, ranks * (sizeof *all + 1));
+    unsigned char *places = (unsigned char *)(all + ranks);
+    if (n > 0)
+        memcpy(own.told, mine, (size_t)n * sizeof *mine);
+    c->comm->all(&own, sizeof own, all);
+    for (size_t r = 0; r < ranks; r++) {
+        places[r] = all[r].where;
+        if (n > 0)
+            memcpy(told + r * RT_EXCHANGED, all[r].told, sizeof own.told);
+    }
+    bool well = rt_first_with(c, places, RT_FAILED) < 0 && rt_meet(c, places);
+    rc = well ? RT_OK : rt_disagree(ctx, rc, places);
+    free(all);
+    return rc;
+}
+
+RT_API int rt_agree(rt_ctx *ctx, int rc, rt_where where)
+{
+    return rt_agree_telling(ctx, rc, where, 0, NULL, NULL);
 }
 
 RT_API int rt_ranks_open(rt_ctx *ctx)
@@ -186,157 +218,4 @@ RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v)
         return false;
     c->comm->tell(v->data, rt_hvalue_bytes(v));
     return true;
-}
-
-/* --- Exchanges -------------------------------------------------------------------------------- */
-
-enum { RT_EXCHANGES = 8 }; /* that are kept */
-
-RT_API int rt_exchange(rt_ctx *ctx, int n, const rt_scalar *mine, int64_t *which)
-{
-    rt_ranks_state *s = &ctx->ranks;
-    size_t each = (size_t)rt_ranks(ctx) * RT_EXCHANGED;
-    if (rt_agree(ctx, RT_OK, RT_AT_EXCHANGE))
-        return RT_ERR;
-    if (!s->told)
-        s->told = rt_grow(NULL, RT_EXCHANGES * each * sizeof *s->told);
-    rt_scalar own[RT_EXCHANGED] = {0};
-    memcpy(own, mine, (size_t)n * sizeof *own);
-    *which = s->exchanges++ % RT_EXCHANGES;
-    ctx->config.comm->all(own, sizeof own, s->told + (size_t)*which * each);
-    return RT_OK;
-}
-
-RT_API const rt_scalar *rt_peer(const rt_ctx *ctx, int64_t which, int64_t k, int64_t rank)
-{
-    return &ctx->ranks.told[(which * rt_ranks(ctx) + rank) * RT_EXCHANGED + k];
-}
-
-/* Where the rows of ranks begin, in bytes; to free(). */
-static int64_t *rt_rows_of_ranks(const rt_config *c, int64_t rows, int64_t row_bytes)
-{
-    int64_t each = mf_share(rows, c->at.ranks);
-    int64_t *at = rt_grow(NULL, ((size_t)c->at.ranks + 1) * sizeof *at);
-    for (int r = 0; r <= c->at.ranks; r++)
-        at[r] = (r * each < rows ? r * each : rows) * row_bytes;
-    return at;
-}
-
-/* Host memory that the next such call may take again; NULL and a message if there is none. */
-static char *rt_host_memory(rt_ctx *ctx, int64_t bytes)
-{
-    rt_ranks_state *s = &ctx->ranks;
-    if (bytes < s->host_bytes)
-        return s->host;
-    free(s->host);
-    s->host_bytes = 0;
-    s->host = malloc((size_t)bytes + 1);
-    if (s->host)
-        s->host_bytes = bytes + 1;
-    else
-        rt_error_set(ctx, "out of memory: %" PRId64 " bytes", bytes);
-    return s->host;
-}
-
-/* All rows in host memory; those of this rank come from byte `from` of mem. NULL on failure. */
-static char *rt_all_rows(rt_ctx *ctx, rt_mem *mem, int64_t from, const int64_t *at)
-{
-    const rt_config *c = &ctx->config;
-    int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
-    char *all = rt_host_memory(ctx, total);
-    int rc = all ? rt_read(ctx, mem, from, end - begin, all + begin) : RT_ERR;
-    if (rt_agree(ctx, rc, RT_AT_ROWS))
-        return NULL;
-    c->comm->blocks(all, at);
-    return all;
-}
-
-/* The same, of rows of which each rank knows where its own begin; NULL on failure. */
-static int64_t *rt_rows_told(rt_ctx *ctx, int64_t first, int64_t rows, int64_t row_bytes)
-{
-    const rt_config *c = &ctx->config;
-    if (rt_agree(ctx, RT_OK, RT_AT_ROWS))
-        return NULL;
-    int64_t *at = rt_grow(NULL, ((size_t)c->at.ranks + 1) * sizeof *at), begin = first * row_bytes;
-    c->comm->all(&begin, sizeof begin, at);
-    at[c->at.ranks] = rows * row_bytes;
-    return at;
-}
-
-RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int64_t row_bytes)
-{
-    const rt_config *c = &ctx->config;
-    int64_t *at = first == RT_SHARE ? rt_rows_of_ranks(c, rows, row_bytes)
-                                    : rt_rows_told(ctx, first, rows, row_bytes);
-    if (!at)
-        return RT_ERR;
-    int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
-    char *all = rt_all_rows(ctx, mem, begin, at);
-    int rc = all ? rt_write(ctx, mem, 0, begin, all) : RT_ERR;
-    if (rc == RT_OK)
-        rc = rt_write(ctx, mem, end, total - end, all + end);
-    free(at);
-    return rc;
-}
-
-/* A block of a rank's own rows and what lies beside them, in bytes, as far as there are such rows:
- * what it wants, and what it gives. */
-typedef struct {
-    int64_t low, high, own, low_at, own_at, high_at;
-    int64_t give_low, give_high;
-} rt_sides;
-
-/* From the ranks beside this one, which have all of it. */
-static int rt_from_beside(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
-{
-    char *buf = rt_host_memory(ctx, s->low + s->high + s->give_low + s->give_high);
-    char *high = buf + s->low, *first = high + s->high, *last = first + s->give_low;
-    int rc = buf ? RT_OK : RT_ERR;
-    if (rc == RT_OK)
-        rc = rt_read(ctx, mem, s->own_at, s->give_low, first);
-    if (rc == RT_OK)
-        rc = rt_read(ctx, mem, s->own_at + s->own - s->give_high, s->give_high, last);
-    rc = rt_agree(ctx, rc, RT_AT_SIDES);
-    if (rc == RT_OK) {
-        const rt_message to[] = {{first, s->give_low}, {last, s->give_high}};
-        const rt_message from[] = {{buf, s->low}, {high, s->high}};
-        ctx->config.comm->beside(to, from);
-        rc = rt_write(ctx, mem, s->low_at, s->low, buf);
-    }
-    if (rc == RT_OK)
-        rc = rt_write(ctx, mem, s->high_at, s->high, high);
-    return rc;
-}
-
-static int64_t rt_least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t high,
-                   int64_t row_bytes)
-{
-    const rt_config *c = &ctx->config;
-    int64_t *at = rt_rows_of_ranks(c, rows, row_bytes), each = mf_share(rows, c->at.ranks);
-    int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
-    rt_sides s = {.own = end - begin, .own_at = low * row_bytes};
-    if (s.own > 0) { /* who has no rows wants none, and has none to give */
-        s.low = rt_least(begin, low * row_bytes);
-        s.high = rt_least(total - end, high * row_bytes);
-        s.give_low = begin > 0 ? rt_least(s.own, high * row_bytes) : 0;
-        s.give_high = end < total ? low * row_bytes : 0;
-    }
-    s.low_at = s.own_at - s.low;
-    s.high_at = s.own_at + s.own;
-    int rc;
-    if (low <= each && high <= each) {
-        rc = rt_from_beside(ctx, mem, &s);
-    } else { /* it is spread over several ranks */
-        char *all = rt_all_rows(ctx, mem, s.own_at, at);
-        rc = all ? rt_write(ctx, mem, s.low_at, s.low, all + begin - s.low) : RT_ERR;
-        if (rc == RT_OK)
-            rc = rt_write(ctx, mem, s.high_at, s.high, all + end);
-    }
-    free(at);
-    return rc;
 }

@@ -1,0 +1,302 @@
+/* What generated code exchanges with the other ranks: scalars, rows of arrays, rows beside one's
+ * own.
+ *
+ * Rows go through the hosts' memory, or, where all devices are of one machine and can read each
+ * other's memory, through windows: each device has a block that the others copy from. A window has
+ * two halves in turn. Who writes to one knows that nobody reads it any more: the others have waited
+ * for their copies from it before they came to the exchange that was of the other half. So each
+ * exchange has one wait for the device and one for the ranks, and copies nobody waits for. */
+#include "runtime/core/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Scalars ---------------------------------------------------------------------------------- */
+
+enum { RT_EXCHANGES = 8 }; /* that are kept */
+
+RT_API int rt_exchange(rt_ctx *ctx, int n, const rt_scalar *mine, int64_t *which)
+{
+    rt_ranks_state *s = &ctx->ranks;
+    size_t each = (size_t)rt_ranks(ctx) * RT_EXCHANGED;
+    if (!s->told)
+        s->told = rt_grow(NULL, RT_EXCHANGES * each * sizeof *s->told);
+    *which = s->exchanges++ % RT_EXCHANGES;
+    return rt_agree_telling(ctx, RT_OK, RT_AT_EXCHANGE, n, mine, s->told + (size_t)*which * each);
+}
+
+RT_API const rt_scalar *rt_peer(const rt_ctx *ctx, int64_t which, int64_t k, int64_t rank)
+{
+    return &ctx->ranks.told[(which * rt_ranks(ctx) + rank) * RT_EXCHANGED + k];
+}
+
+/* --- Windows ---------------------------------------------------------------------------------- */
+
+enum { RT_WINDOW_HALF = 32 << 20 };
+
+static void rt_windows_close(rt_ctx *ctx)
+{
+    rt_windows *w = &ctx->ranks.windows;
+    for (int r = 0; w->theirs && r < ctx->config.at.ranks; r++)
+        if (w->theirs[r])
+            rt_dev_leave(ctx->dev, w->theirs[r]);
+    if (w->own)
+        rt_dev_free(ctx->dev, w->own);
+    free(w->theirs);
+    w->theirs = NULL;
+    w->own = NULL;
+}
+
+/* What a rank offers, if it can. */
+typedef struct {
+    bool ok;
+    rt_dev_offer offer;
+} rt_offered;
+
+static rt_offered rt_window_offered(rt_ctx *ctx)
+{
+    rt_offered mine = {0};
+    rt_dev_buffer **own = &ctx->ranks.windows.own;
+    int64_t in_use = ctx->live_bytes + ctx->free_bytes;
+    mine.ok = ctx->config.at.beside == ctx->config.at.ranks && ctx->device.among &&
+              rt_dev_alloc(ctx->dev, 2 * RT_WINDOW_HALF, in_use, own).status == RT_DEV_OK &&
+              rt_dev_offer_buffer(ctx->dev, *own, &mine.offer).status == RT_DEV_OK;
+    return mine;
+}
+
+/* Are there windows? All ranks have, or none; found out at the first exchange. */
+static bool rt_windows_open(rt_ctx *ctx)
+{
+    const rt_config *c = &ctx->config;
+    rt_windows *w = &ctx->ranks.windows;
+    if (w->tried)
+        return w->theirs != NULL;
+    w->tried = true;
+    size_t ranks = (size_t)c->at.ranks;
+    rt_offered mine = rt_window_offered(ctx), *all = rt_grow(NULL, ranks * sizeof *all);
+    c->comm->all(&mine, sizeof mine, all);
+    w->theirs = rt_grow(NULL, ranks * sizeof(rt_dev_buffer *));
+    memset(w->theirs, 0, ranks * sizeof(rt_dev_buffer *));
+    bool ok = true;
+    for (int r = 0; r < c->at.ranks; r++)
+        ok = ok && all[r].ok;
+    for (int r = 0; r < c->at.ranks && ok; r++)
+        if (r != c->at.rank)
+            ok = rt_dev_take(ctx->dev, &all[r].offer, &w->theirs[r]).status == RT_DEV_OK;
+    free(all);
+    if (!rt_all_have(c, ok))
+        rt_windows_close(ctx);
+    rt_debug(ctx, "What ranks exchange goes through the memory of %s",
+             w->theirs ? "devices" : "hosts");
+    return w->theirs != NULL;
+}
+
+RT_API void rt_exchange_close(rt_ctx *ctx)
+{
+    free(ctx->ranks.told);
+    if (!ctx->dev)
+        return;
+    rt_windows_close(ctx);
+    if (ctx->ranks.host)
+        rt_dev_host_free(ctx->dev, ctx->ranks.host);
+}
+
+/* The half of this exchange begins at this byte. */
+static int64_t rt_window_next(rt_ctx *ctx)
+{
+    return ctx->ranks.windows.turn++ % 2 * RT_WINDOW_HALF;
+}
+
+/* --- Rows of all ----------------------------------------------------------------------------- */
+
+/* Where the rows of ranks begin, in bytes; to free(). */
+static int64_t *rt_rows_of_ranks(const rt_config *c, int64_t rows, int64_t row_bytes)
+{
+    int64_t each = mf_share(rows, c->at.ranks);
+    int64_t *at = rt_grow(NULL, ((size_t)c->at.ranks + 1) * sizeof *at);
+    for (int r = 0; r <= c->at.ranks; r++)
+        at[r] = (r * each < rows ? r * each : rows) * row_bytes;
+    return at;
+}
+
+/* The same, of rows of which each rank knows where its own begin; NULL on failure. */
+static int64_t *rt_rows_told(rt_ctx *ctx, int64_t first, int64_t rows, int64_t row_bytes)
+{
+    const rt_config *c = &ctx->config;
+    int64_t *at = rt_grow(NULL, ((size_t)c->at.ranks + 1) * sizeof *at), which;
+    const rt_scalar begin = {.i64 = first * row_bytes};
+    if (rt_exchange(ctx, 1, &begin, &which)) {
+        free(at);
+        return NULL;
+    }
+    for (int r = 0; r < c->at.ranks; r++)
+        at[r] = rt_peer(ctx, which, 0, r)->i64;
+    at[c->at.ranks] = rows * row_bytes;
+    return at;
+}
+
+/* Host memory that the next such call may take again; NULL and a message if there is none. */
+static char *rt_host_memory(rt_ctx *ctx, int64_t bytes)
+{
+    rt_ranks_state *s = &ctx->ranks;
+    if (bytes < s->host_bytes)
+        return s->host;
+    if (s->host)
+        rt_dev_host_free(ctx->dev, s->host);
+    s->host_bytes = 0;
+    s->host = rt_dev_host_new(ctx->dev, bytes + 1);
+    if (s->host)
+        s->host_bytes = bytes + 1;
+    else
+        rt_error_set(ctx, "out of memory: %" PRId64 " bytes", bytes);
+    return s->host;
+}
+
+/* All rows in host memory; those of this rank come from byte `from` of mem. NULL on failure. */
+static char *rt_all_rows(rt_ctx *ctx, rt_mem *mem, int64_t from, const int64_t *at)
+{
+    const rt_config *c = &ctx->config;
+    int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
+    char *all = rt_host_memory(ctx, total);
+    int rc = all ? rt_read(ctx, mem, from, end - begin, all + begin) : RT_ERR;
+    if (rt_agree(ctx, rc, RT_AT_ROWS))
+        return NULL;
+    c->comm->blocks(all, at);
+    return all;
+}
+
+static int64_t rt_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many of rank r's bytes are in the half that begins with its byte `done`. */
+static int64_t rt_in_half(const int64_t *at, int r, int64_t done)
+{
+    int64_t left = at[r + 1] - at[r] - done;
+    return left < 0 ? 0 : rt_least(left, RT_WINDOW_HALF);
+}
+
+static int rt_gather_by_windows(rt_ctx *ctx, rt_mem *mem, const int64_t *at)
+{
+    const rt_place *p = &ctx->config.at;
+    const rt_windows *w = &ctx->ranks.windows;
+    int64_t longest = 0;
+    for (int r = 0; r < p->ranks; r++)
+        longest = at[r + 1] - at[r] > longest ? at[r + 1] - at[r] : longest;
+    for (int64_t done = 0; done < longest; done += RT_WINDOW_HALF) {
+        int64_t half = rt_window_next(ctx);
+        int rc = rt_copy_buffer(ctx, w->own, half, mem->buf, at[p->rank] + done,
+                                rt_in_half(at, p->rank, done), mem->name);
+        if (rt_agree(ctx, rc ? rc : rt_sync(ctx), RT_AT_ROWS))
+            return RT_ERR;
+        for (int r = 0; r < p->ranks; r++)
+            if (r != p->rank && rt_copy_buffer(ctx, mem->buf, at[r] + done, w->theirs[r], half,
+                                               rt_in_half(at, r, done), mem->name))
+                return RT_ERR;
+    }
+    return RT_OK;
+}
+
+RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int64_t row_bytes)
+{
+    const rt_config *c = &ctx->config;
+    int64_t *at = first == RT_SHARE ? rt_rows_of_ranks(c, rows, row_bytes)
+                                    : rt_rows_told(ctx, first, rows, row_bytes);
+    if (!at)
+        return RT_ERR;
+    int rc;
+    if (rt_windows_open(ctx)) {
+        rc = rt_gather_by_windows(ctx, mem, at);
+    } else {
+        int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
+        char *all = rt_all_rows(ctx, mem, begin, at);
+        rc = all ? rt_write(ctx, mem, 0, begin, all) : RT_ERR;
+        if (rc == RT_OK)
+            rc = rt_write(ctx, mem, end, total - end, all + end);
+    }
+    free(at);
+    return rc;
+}
+
+/* --- Rows beside ------------------------------------------------------------------------------ */
+
+/* A block of a rank's own rows and what lies beside them, in bytes, as far as there are such rows:
+ * what it wants, and what it gives. */
+typedef struct {
+    int64_t low, high, own, low_at, own_at, high_at;
+    int64_t give_low, give_high;
+} rt_sides;
+
+/* From the ranks beside this one, which have all of it: in a window what is given to the rank
+ * before lies in front of its half, and what is given to the next one in the middle. */
+static int rt_beside_by_windows(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
+{
+    const rt_windows *w = &ctx->ranks.windows;
+    int rank = ctx->config.at.rank;
+    int64_t half = rt_window_next(ctx), middle = half + RT_WINDOW_HALF / 2;
+    int rc = rt_copy_buffer(ctx, w->own, half, mem->buf, s->own_at, s->give_low, mem->name);
+    if (rc == RT_OK)
+        rc = rt_copy_buffer(ctx, w->own, middle, mem->buf, s->own_at + s->own - s->give_high,
+                            s->give_high, mem->name);
+    if (rt_agree(ctx, rc ? rc : rt_sync(ctx), RT_AT_SIDES))
+        return RT_ERR;
+    if (s->low > 0)
+        rc = rt_copy_buffer(ctx, mem->buf, s->low_at, w->theirs[rank - 1], middle, s->low,
+                            mem->name);
+    if (rc == RT_OK && s->high > 0)
+        rc = rt_copy_buffer(ctx, mem->buf, s->high_at, w->theirs[rank + 1], half, s->high,
+                            mem->name);
+    return rc;
+}
+
+static int rt_beside_by_hosts(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
+{
+    char *buf = rt_host_memory(ctx, s->low + s->high + s->give_low + s->give_high);
+    char *high = buf + s->low, *first = high + s->high, *last = first + s->give_low;
+    int rc = buf ? RT_OK : RT_ERR;
+    if (rc == RT_OK)
+        rc = rt_read(ctx, mem, s->own_at, s->give_low, first);
+    if (rc == RT_OK)
+        rc = rt_read(ctx, mem, s->own_at + s->own - s->give_high, s->give_high, last);
+    rc = rt_agree(ctx, rc, RT_AT_SIDES);
+    if (rc == RT_OK) {
+        const rt_message to[] = {{first, s->give_low}, {last, s->give_high}};
+        const rt_message from[] = {{buf, s->low}, {high, s->high}};
+        ctx->config.comm->beside(to, from);
+        rc = rt_write(ctx, mem, s->low_at, s->low, buf);
+    }
+    if (rc == RT_OK)
+        rc = rt_write(ctx, mem, s->high_at, s->high, high);
+    return rc;
+}
+
+RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t high,
+                   int64_t row_bytes)
+{
+    const rt_config *c = &ctx->config;
+    int64_t *at = rt_rows_of_ranks(c, rows, row_bytes), each = mf_share(rows, c->at.ranks);
+    int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
+    rt_sides s = {.own = end - begin, .own_at = low * row_bytes};
+    if (s.own > 0) { /* who has no rows wants none, and has none to give */
+        s.low = rt_least(begin, low * row_bytes);
+        s.high = rt_least(total - end, high * row_bytes);
+        s.give_low = begin > 0 ? rt_least(s.own, high * row_bytes) : 0;
+        s.give_high = end < total ? low * row_bytes : 0;
+    }
+    s.low_at = s.own_at - s.low;
+    s.high_at = s.own_at + s.own;
+    int64_t most = (low > high ? low : high) * row_bytes;
+    int rc;
+    if (low <= each && high <= each) {
+        rc = most <= RT_WINDOW_HALF / 2 && rt_windows_open(ctx) ? rt_beside_by_windows(ctx, mem, &s)
+                                                                : rt_beside_by_hosts(ctx, mem, &s);
+    } else { /* it is spread over several ranks */
+        char *all = rt_all_rows(ctx, mem, s.own_at, at);
+        rc = all ? rt_write(ctx, mem, s.low_at, s.low, all + begin - s.low) : RT_ERR;
+        if (rc == RT_OK)
+            rc = rt_write(ctx, mem, s.high_at, s.high, all + end);
+    }
+    free(at);
+    return rc;
+}
