@@ -6,7 +6,7 @@
 
 static int rt_ctx_open_device(rt_ctx *ctx)
 {
-    ctx->device.among = rt_ranks(ctx) > 1;
+    ctx->device.among = ctx->config.comm && ctx->config.at.ranks > 1;
     rt_dev_error e = rt_dev_open(&ctx->device, ctx->config.profile || rt_late_asks(ctx), &ctx->dev);
     if (rt_dev_check(ctx, e, ctx->device.name))
         return RT_ERR;
@@ -88,7 +88,6 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
     if (ctx->failure)
         rt_dev_free(ctx->dev, ctx->failure);
     rt_pages_free(ctx);
-    rt_exchange_close(ctx);
     if (ctx->dev)
         rt_dev_close(ctx->dev);
     free(ctx->kernels);

@@ -401,7 +401,7 @@ RT_API int rt_agree(rt_ctx *ctx, int rc, rt_where where);
 /* The same, and n numbers of each rank become known: RT_EXCHANGED a rank in `told`. */
 RT_API int rt_agree_telling(rt_ctx *ctx, int rc, rt_where where, int n, const rt_scalar *mine,
                             rt_scalar *told);
-/* Frees what exchanges have had. */
+/* Frees what exchanges have had: before the context is. */
 RT_API void rt_exchange_close(rt_ctx *ctx);
 /* Is it so on all ranks, or on none? */
 RT_API bool rt_alike(const rt_config *c, bool so);

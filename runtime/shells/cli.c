@@ -551,6 +551,7 @@ static int rt_with_context(const rt_program *prog, const rt_options *o, const ch
     }
     rc = !set ? RT_ERR : o->server ? rt_serve(ctx) : rt_run_program(ctx, o, program);
     rt_tell_end(ctx);
+    rt_exchange_close(ctx);
     rt_ctx_free(ctx);
     return rc;
 }

@@ -94,8 +94,6 @@ static bool rt_windows_open(rt_ctx *ctx)
 RT_API void rt_exchange_close(rt_ctx *ctx)
 {
     free(ctx->ranks.told);
-    if (!ctx->dev)
-        return;
     rt_windows_close(ctx);
     if (ctx->ranks.host)
         rt_dev_host_free(ctx->dev, ctx->ranks.host);
