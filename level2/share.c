@@ -149,6 +149,8 @@ static bool known_outside(const Parts *P, const Exp *loop, Atom n)
 /* The parameters of a loop: those that it passes on in parts have a share. */
 typedef struct {
     Share **share;
+    Room *room;  /* ... and room, if their turns read rows beside, */
+    Atoms blank; /* ... where a turn leaves it, made before what it makes */
     Vars params;
 } Carried;
 
@@ -174,7 +176,8 @@ static bool goes_over(const Body *b, Atom n)
 
 static Carried carried_at_most(Parts *P, const Exp *e)
 {
-    Carried c = {.share = NEWN(P->cx->perm, Share *, e->loop.params.n)};
+    Carried c = {.share = NEWN(P->cx->perm, Share *, e->loop.params.n),
+                 .room = NEWN(P->cx->perm, Room, e->loop.params.n)};
     Vars consumed = exp_consumes(P->cx, e);
     for (int i = 0; i < e->loop.params.n; i++) {
         const Var *p = e->loop.params.at[i];
@@ -186,32 +189,56 @@ static Carried carried_at_most(Parts *P, const Exp *e)
     return c;
 }
 
+static bool has_room(const Carried *c, int i)
+{
+    return c->share[i] && c->room[i].size.var;
+}
+
+/* v as it is carried. */
+static Var *carried(Parts *P, const Carried *c, int i, Var *v)
+{
+    Share *share = c->share[i];
+    if (!share)
+        return v;
+    Type t =
+        has_room(c, i) ? room_type(P->cx, v->type, &c->room[i]) : parts_type(P->cx, v->type, share);
+    return var_new(P->cx, v->base, t, v->loc);
+}
+
 /* Makes the body, of which what is not given on in parts is no longer carried so; false: something
- * was not. */
+ * was not, or is to have room. */
 static bool try_turn(Parts *P, const Exp *e, Carried *c)
 {
     bool fits = true;
     c->params = (Vars){0};
+    c->blank = (Atoms){0};
     (void)enter(P, true);
     ranges_loop(P->ra, e);
     parts_know_all(P, &e->loop.params);
     if (e->loop.i)
         parts_know(P, e->loop.i);
     for (int i = 0; i < e->loop.params.n; i++) {
-        Var *p = e->loop.params.at[i];
-        if (c->share[i]) {
-            Var *part = var_new(P->cx, p->base, parts_type(P->cx, p->type, c->share[i]), p->loc);
-            parts_put(P, p, part, c->share[i]);
-            p = part;
-        }
-        vec_push(P->cx->perm, &c->params, p);
+        Var *p = e->loop.params.at[i], *as = carried(P, c, i, p);
+        parts_know(P, as);
+        if (has_room(c, i))
+            room_enter(P, p, as, c->share[i], &c->room[i]);
+        else if (c->share[i])
+            parts_put(P, p, as, c->share[i]);
+        vec_push(P->cx->perm, &c->params, as);
+        vec_push(P->cx->perm, &c->blank,
+                 has_room(c, i) ? room_blank(P, p->type, &c->room[i], e->loc) : atom_i64(0));
     }
     walk(P, e->loop.body);
-    for (int i = 0; i < c->params.n; i++)
+    for (int i = 0; i < c->params.n; i++) {
         if (c->share[i] && !parts_get(P, e->loop.body->res.at[i], c->share[i])) {
             c->share[i] = NULL;
             fits = false;
         }
+        if (c->share[i] && room_wanted(P, e->loop.params.at[i], &c->room[i])) {
+            c->room[i].size = (Atom){0};
+            fits = false;
+        }
+    }
     return fits;
 }
 
@@ -220,8 +247,12 @@ static void share_loop(Parts *P, const Stm *s)
     const Exp *e = s->exp;
     Ctx *cx = P->cx;
     Carried c = carried_at_most(P, e);
-    while (!try_turn(P, e, &c))
+    while (!try_turn(P, e, &c)) {
         (void)leave(P, P->at, (Atoms){0});
+        for (int i = 0; i < c.params.n; i++)
+            if (c.share[i] && c.room[i].lo + c.room[i].hi > 0 && !has_room(&c, i))
+                room_make(P, &c.room[i], c.share[i], e->loc);
+    }
     Exp *r = exp_new(cx, E_LOOP, e->loc);
     *r = *e;
     Atoms res = {0};
@@ -231,6 +262,8 @@ static void share_loop(Parts *P, const Stm *s)
             a = atom_var(parts_get(P, a, c.share[i]));
         else
             gather_atom(P, a);
+        if (has_room(&c, i))
+            a = room_with(P, c.blank.at[i], a, c.share[i], &c.room[i], e->loc);
         vec_push(cx->perm, &res, a);
     }
     r->loop.body = leave(P, P->at, res);
@@ -242,9 +275,25 @@ static void share_loop(Parts *P, const Stm *s)
             a = parts_of(P, a, c.share[i], e->loc);
         else
             gather_atom(P, a);
+        if (has_room(&c, i))
+            a = room_with(P, room_blank(P, s->pat.at[i]->type, &c.room[i], e->loc), a, c.share[i],
+                          &c.room[i], e->loc);
         vec_push(cx->perm, &r->loop.inits, a);
     }
-    bind_parts(P, &s->pat, r, c.share);
+    Vars pat = {0};
+    for (int i = 0; i < s->pat.n; i++)
+        vec_push(cx->perm, &pat, carried(P, &c, i, s->pat.at[i]));
+    bld_stm(&P->at->bl, (Stm){pat, r});
+    parts_know_all(P, &pat);
+    for (int i = 0; i < s->pat.n; i++) {
+        const Var *v = s->pat.at[i];
+        Var *part = has_room(&c, i) ? room_left(P, v, atom_var(pat.at[i]), c.share[i], &c.room[i])
+                                    : pat.at[i];
+        if (c.share[i])
+            parts_put(P, v, part, c.share[i]);
+        else
+            parts_know(P, v);
+    }
 }
 
 /* --- Views ---------------------------------------------------------------------------------- */

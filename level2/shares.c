@@ -70,9 +70,9 @@ static void know_rank(Parts *P, Loc loc)
     P->ranks = bld_exp(bl, "ranks", ranks_exp(P->cx, E_RANKS, loc, NULL, 0));
 }
 
-/* test ? x : y */
-static Atom choice(Ctx *cx, Bld *bl, const char *base, Loc loc, Atom test, Atom x, Atom y)
+Atom parts_choice(Parts *P, Bld *bl, const char *base, Loc loc, Atom test, Atom x, Atom y)
 {
+    Ctx *cx = P->cx;
     Body *sides[2];
     for (int k = 0; k < 2; k++) {
         Bld b = bld_new(cx);
@@ -116,8 +116,8 @@ Share *parts_share(Parts *P, Atom n, Loc loc)
     s->test = e;
     s->at = bl->stms.n;
     s->shared = bld_exp(bl, "shared", e);
-    s->rank = choice(cx, bl, "rank", loc, s->shared, P->rank, atom_i64(0));
-    s->ranks = choice(cx, bl, "ranks", loc, s->shared, P->ranks, atom_i64(1));
+    s->rank = parts_choice(P, bl, "rank", loc, s->shared, P->rank, atom_i64(0));
+    s->ranks = parts_choice(P, bl, "ranks", loc, s->shared, P->ranks, atom_i64(1));
     s->each = bld_exp(bl, "each", ranks_exp(cx, E_SHARE, loc, (Atom[]){n, s->ranks}, 2));
     s->first = bld_binop(bl, loc, OP_MIN, n, bld_binop(bl, loc, OP_MUL, s->rank, s->each));
     Atom left = bld_binop(bl, loc, OP_SUB, n, s->first);
@@ -161,7 +161,7 @@ static void tell_gathered(Parts *P, Share *s)
         row = bld_binop(&own, loc, OP_ADD, row, elems_from(P, &own, s, s->wanted.at[i]->type, 1));
     Atom all = bld_binop(&own, loc, OP_MUL, s->n, row);
     for (int i = 0; i < s->combined.n; i++)
-        all = bld_binop(&own, loc, OP_ADD, all, elems_from(P, &own, s, s->combined.at[i], 0));
+        all = bld_binop(&own, loc, OP_ADD, all, elems_from(P, &own, s, s->combined.at[i]->type, 0));
     vec_push(P->cx->perm, &s->test->ranks.args, all);
     Stms *stms = &s->level->bl.stms, done = {0};
     for (int i = 0; i < stms->n; i++) {
@@ -290,6 +290,14 @@ static void gather_into(Bld *bl, Var *v, const Part *p, Atom first, const Atoms 
                exp_if(cx, v->loc, p->share->shared, bld_body(&all, got), bld_body(&here, same)));
 }
 
+void parts_tell(Parts *P, ConstVars *told, const Var *v)
+{
+    for (int i = 0; i < told->n; i++)
+        if (told->at[i] == v)
+            return;
+    vec_push(P->cx->perm, told, v);
+}
+
 void parts_gather(Parts *P, const Var *v)
 {
     Part *p = varmap_get(P->parts, v);
@@ -300,7 +308,8 @@ void parts_gather(Parts *P, const Var *v)
     Atoms from = {0};
     if (of)
         vec_push(P->cx->perm, &from, p->share->first);
-    vec_push(P->cx->perm, of ? &of->wanted : &p->share->wanted, v);
+    Share *tested = of ? of : p->share;
+    parts_tell(P, &tested->wanted, v);
     gather_into(&p->level->bl, (Var *)(uintptr_t)v, p, p->share->first, &from);
 }
 
@@ -321,9 +330,9 @@ Halo parts_halo(Parts *P, const Var *v, int lo, int hi)
     if (p->beside && lo <= p->lo && hi <= p->hi)
         return p->halo;
     Atom with = bld_binop(bl, loc, OP_ADD, s->count, atom_i64(lo + hi));
-    Atom size = choice(cx, bl, "size", loc, s->shared, with, s->n);
+    Atom size = parts_choice(P, bl, "size", loc, s->shared, with, s->n);
     Atom before = bld_binop(bl, loc, OP_SUB, s->first, atom_i64(lo));
-    Halo h = {.base = choice(cx, bl, "base", loc, s->shared, before, atom_i64(0))};
+    Halo h = {.base = parts_choice(P, bl, "base", loc, s->shared, before, atom_i64(0))};
     Type t = v->type;
     t.dims = arena_memdup(cx->perm, t.dims, sizeof *t.dims * (size_t)t.rank);
     t.dims[0] = size;

@@ -18,6 +18,7 @@ struct Level {
 
 /* How n rows are shared out: this rank has `count` from `first` on, all of them unless `shared`. */
 typedef struct Share Share;
+typedef VEC(const Var *) ConstVars;
 struct Share {
     Atom n;
     Level *level; /* where all this is bound */
@@ -26,10 +27,10 @@ struct Share {
      * have whatever they have; */
     Share *kept_of; /* this share; else NULL */
     Atom each;
-    Exp *test;               /* the SHARED ... */
-    int at;                  /* ... which statement of the level it is */
-    VEC(const Var *) wanted; /* arrays whose parts are gathered */
-    VEC(Type) combined;      /* of arrays of which each rank has one, until they are combined */
+    Exp *test;          /* the SHARED ... */
+    int at;             /* ... which statement of the level it is */
+    ConstVars wanted;   /* arrays whose parts are gathered */
+    ConstVars combined; /* arrays of which each rank has one until they are combined */
 };
 
 /* The rows of a part between some that the ranks beside this one have: row number i of the array is
@@ -87,6 +88,8 @@ void parts_put(Parts *P, const Var *v, Var *var, Share *share);
 Var *parts_get(const Parts *P, Atom a, const Share *share);
 /* The part of any array of share->n rows. */
 Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc);
+/* v is one of them, once: bodies of loops are made anew. */
+void parts_tell(Parts *P, ConstVars *told, const Var *v);
 /* From here on v may be read as a whole: its parts are gathered where it is made. */
 void parts_gather(Parts *P, const Var *v);
 void parts_gather_all(Parts *P, const VarSet *used);
@@ -94,9 +97,37 @@ void parts_gather_all(Parts *P, const VarSet *used);
 Halo parts_halo(Parts *P, const Var *v, int lo, int hi);
 /* a, as parts_of, of the halo if fn reads that: then nobody reads both. */
 Atom parts_beside(Parts *P, Atom a, const Share *share, const Lambda *fn, Loc loc);
-/* halo.c: the function of a SOAC over the share, which reads halos where it can instead of what is
- * in parts. */
+/* test ? x : y */
+Atom parts_choice(Parts *P, Bld *bl, const char *base, Loc loc, Atom test, Atom x, Atom y);
+
+/* --- halo.c --------------------------------------------------------------------------------- */
+
+/* The function of a SOAC over the share, which reads halos where it can instead of what is in
+ * parts. */
 const Lambda *halo_read(Parts *P, const Exp *e, const Share *share);
+
+/* --- room.c --------------------------------------------------------------------------------- */
+
+/* Of a part that is carried: rows before and behind it, which there is no room for if all is here.
+ */
+typedef struct {
+    int lo, hi;
+    Atom size, at, base; /* rows in all, where the part begins, the number of the first row */
+} Room;
+
+/* Has the part of v got rows beside that there is no room for? */
+bool room_wanted(const Parts *P, const Var *v, Room *room);
+/* Binds what depends on the share. */
+void room_make(Parts *P, Room *room, const Share *share, Loc loc);
+/* The type of an array like t, part or whole, with room. */
+Type room_type(Ctx *cx, Type t, const Room *room);
+/* A new one, and with the part in it. */
+Atom room_blank(Parts *P, Type t, const Room *room, Loc loc);
+Atom room_with(Parts *P, Atom blank, Atom part, const Share *share, const Room *room, Loc loc);
+/* The part of v in what a loop has left. */
+Var *room_left(Parts *P, const Var *v, Atom rows, const Share *share, const Room *room);
+/* v is what lies in what is carried, with the rows that are beside it, fetched here. */
+void room_enter(Parts *P, const Var *v, Var *carried, Share *share, const Room *room);
 /* t with the rows of the share. */
 Type parts_type(Ctx *cx, Type t, const Share *share);
 /* Rows first, first + 1, .. of an array of type t, so many, with all that they have. */

@@ -98,7 +98,7 @@ static void all_reduce(Parts *P, Bld *all, const Lambda *op, const Atoms *nes, S
     Share *tested = share->kept_of ? share->kept_of : share;
     for (int k = 0; k < vs->n; k++)
         if (vs->at[k]->type.rank > 0)
-            vec_push(cx->perm, &tested->combined, vs->at[k]->type);
+            parts_tell(P, &tested->combined, vs->at[k]);
 }
 
 /* --- What a rank's rows give ---------------------------------------------------------------- */
