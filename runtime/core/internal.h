@@ -305,10 +305,21 @@ typedef struct {
     int64_t turn;                 /* how many exchanges there were */
 } rt_windows;
 
+/* What ranks exchange: single numbers, rows beside their own, whole arrays. */
+typedef enum { RT_NUMBERS, RT_BESIDE, RT_WHOLES, RT_N_EXCHANGES } rt_exchange_kind;
+
+/* How often, how many bytes this rank got, and for how many seconds the host was at it, waiting for
+ * the device and for other ranks. */
+typedef struct {
+    int64_t n, bytes;
+    double seconds;
+} rt_exchanged;
+
 /* What is known of other ranks. */
 typedef struct {
-    rt_scalar *told;   /* by the last exchanges; NULL: none yet */
-    int64_t exchanges; /* so far */
+    rt_exchanged done[RT_N_EXCHANGES]; /* since profiles began */
+    rt_scalar *told;                   /* by the last exchanges; NULL: none yet */
+    int64_t exchanges;                 /* so far */
     rt_windows windows;
     char *host; /* memory that exchanges go through, kept: new pages cost as much as they do */
     int64_t host_bytes;

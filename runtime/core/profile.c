@@ -94,6 +94,7 @@ RT_API void rt_profile_reset(rt_ctx *ctx)
     }
     memset(ctx->transfer_runs, 0, sizeof ctx->transfer_runs);
     memset(ctx->transfer_ns, 0, sizeof ctx->transfer_ns);
+    memset(ctx->ranks.done, 0, sizeof ctx->ranks.done);
     for (int i = 0; i < RT_N_PROF; i++)
         ctx->transfer_bytes[i] = 0;
 }
@@ -166,6 +167,20 @@ static void rt_busy(FILE *f, const rt_row *r, int threads)
             percent * (double)most);
 }
 
+/* What this rank has exchanged with others. */
+static void rt_exchanged_lines(const rt_ctx *ctx, FILE *f)
+{
+    static const char *const names[] = {"numbers", "rows beside", "whole arrays"};
+    for (int k = 0; k < RT_N_EXCHANGES; k++) {
+        const rt_exchanged *e = &ctx->ranks.done[k];
+        if (e->n > 0)
+            fprintf(f,
+                    "exchanged %s: %" PRId64 " times, %" PRId64
+                    " bytes from others, %.1f us each with waiting\n",
+                    names[k], e->n, e->bytes, 1e6 * e->seconds / (double)e->n);
+    }
+}
+
 RT_API void rt_profile_table(rt_ctx *ctx, FILE *f)
 {
     int n, wide = 6, prov = 10, threads = rt_profile_threads(ctx);
@@ -193,6 +208,7 @@ RT_API void rt_profile_table(rt_ctx *ctx, FILE *f)
             "total %.1f us; peak device memory %" PRId64 " bytes, %" PRId64
             " blocks allocated, %" PRId64 " reused\n",
             1e-3 * (double)total, ctx->peak_bytes, ctx->n_allocs, ctx->n_reused);
+    rt_exchanged_lines(ctx, f);
     free(rows);
 }
 

@@ -11,6 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An exchange that began then has ended. */
+static int rt_exchange_done(rt_ctx *ctx, rt_exchange_kind kind, int64_t bytes, double began, int rc)
+{
+    rt_exchanged *e = &ctx->ranks.done[kind];
+    e->n++;
+    e->bytes += bytes;
+    e->seconds += rt_seconds() - began;
+    return rc;
+}
+
 /* --- Scalars ---------------------------------------------------------------------------------- */
 
 enum { RT_EXCHANGES = 8 }; /* that are kept */
@@ -18,11 +28,14 @@ enum { RT_EXCHANGES = 8 }; /* that are kept */
 RT_API int rt_exchange(rt_ctx *ctx, int n, const rt_scalar *mine, int64_t *which)
 {
     rt_ranks_state *s = &ctx->ranks;
+    double began = rt_seconds();
     size_t each = (size_t)rt_ranks(ctx) * RT_EXCHANGED;
     if (!s->told)
         s->told = rt_grow(NULL, RT_EXCHANGES * each * sizeof *s->told);
     *which = s->exchanges++ % RT_EXCHANGES;
-    return rt_agree_telling(ctx, RT_OK, RT_AT_EXCHANGE, n, mine, s->told + (size_t)*which * each);
+    int rc = rt_agree_telling(ctx, RT_OK, RT_AT_EXCHANGE, n, mine, s->told + (size_t)*which * each);
+    int64_t bytes = (rt_ranks(ctx) - 1) * n * (int64_t)sizeof *mine;
+    return rt_exchange_done(ctx, RT_NUMBERS, bytes, began, rc);
 }
 
 RT_API const rt_scalar *rt_peer(const rt_ctx *ctx, int64_t which, int64_t k, int64_t rank)
@@ -199,22 +212,23 @@ static int rt_gather_by_windows(rt_ctx *ctx, rt_mem *mem, const int64_t *at)
 RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int64_t row_bytes)
 {
     const rt_config *c = &ctx->config;
+    double began = rt_seconds();
     int64_t *at = first == RT_SHARE ? rt_rows_of_ranks(c, rows, row_bytes)
                                     : rt_rows_told(ctx, first, rows, row_bytes);
     if (!at)
         return RT_ERR;
     int rc;
+    int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
     if (rt_windows_open(ctx)) {
         rc = rt_gather_by_windows(ctx, mem, at);
     } else {
-        int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
         char *all = rt_all_rows(ctx, mem, begin, at);
         rc = all ? rt_write(ctx, mem, 0, begin, all) : RT_ERR;
         if (rc == RT_OK)
             rc = rt_write(ctx, mem, end, total - end, all + end);
     }
     free(at);
-    return rc;
+    return rt_exchange_done(ctx, RT_WHOLES, total - (end - begin), began, rc);
 }
 
 /* --- Rows beside ------------------------------------------------------------------------------ */
@@ -285,6 +299,7 @@ RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t 
     s.low_at = s.own_at - s.low;
     s.high_at = s.own_at + s.own;
     int64_t most = (low > high ? low : high) * row_bytes;
+    double began = rt_seconds();
     int rc;
     if (low <= each && high <= each) {
         rc = most <= RT_WINDOW_HALF / 2 && rt_windows_open(ctx) ? rt_beside_by_windows(ctx, mem, &s)
@@ -296,5 +311,5 @@ RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t 
             rc = rt_write(ctx, mem, s.high_at, s.high, all + end);
     }
     free(at);
-    return rc;
+    return rt_exchange_done(ctx, RT_BESIDE, s.low + s.high, began, rc);
 }
