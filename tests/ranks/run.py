@@ -13,11 +13,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 sys.dont_write_bytecode = True
 import checks  # noqa: E402
-from checks import check, need, summary  # noqa: E402
+from checks import MPI, check, need, summary  # noqa: E402
 
-# More ranks than processors, by whoever this is; names of Open MPI's series 4 and 5.
-MPI = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-       "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "MINIFUT_DRIVER": "native"}
 CASES = 40  # about, that are skipped where there is no MPI
 
 
