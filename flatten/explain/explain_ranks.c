@@ -45,6 +45,7 @@ typedef struct {
     const char *name; /* what it makes known, in the program's words; NULL: it has no name there */
     Loc loc;
     const Turns *when;           /* NULL: once */
+    bool branch;                 /* ... where a branch of the program is taken */
     const char *elems;           /* how many elements, or those of a row */
     int numbers;                 /* of an EXCHANGE: how many, instead */
     int bytes;                   /* of an element; of all numbers */
@@ -76,6 +77,7 @@ typedef struct {
     Shareds all;
     const Body *entry;
     Shared always; /* what is exchanged whatever thresholds say */
+    int branches;  /* of the program's, around what is read */
 } Reader;
 
 /* --- Names ------------------------------------------------------------------------------------ */
@@ -185,7 +187,10 @@ static void read_exchange(Reader *r, const Stm *s, const Around *a, const Turns 
 {
     const Exp *e = s->exp;
     const Var *v = known_as(a, s->pat.at[0]);
-    Moved m = {.how = how_exchanged(r, s->pat.at[0]), .loc = e->loc, .when = turns};
+    Moved m = {.how = how_exchanged(r, s->pat.at[0]),
+               .loc = e->loc,
+               .when = turns,
+               .branch = r->branches > 0};
     m.name = v == s->pat.at[0] ? NULL : source_name(v);
     m.numbers = e->ranks.args.n;
     for (int k = 0; k < e->ranks.args.n; k++)
@@ -199,7 +204,7 @@ static void read_gather(Reader *r, const Stm *s, const Around *a, const Turns *t
     const Var *v = known_as(a, s->pat.at[0]);
     Type t = s->pat.at[0]->type;
     bool beside = e->ranks.args.n == 4;
-    Moved m = {.loc = v->loc, .when = turns, .name = source_name(v)};
+    Moved m = {.loc = v->loc, .when = turns, .name = source_name(v), .branch = r->branches > 0};
     m.how = beside ? MOVED_BESIDE : rank_kind(r, t.dims[0]) == E_RANKS ? MOVED_OF_EACH : MOVED_ALL;
     m.elems = ex_sizes_text(r->x, t.dims + beside, t.rank - beside);
     m.bytes = prim_type_bytes[t.elem];
@@ -237,8 +242,11 @@ static void read_if(Reader *r, const Stm *s, const Around *a, const Turns *turns
 {
     const Exp *e = s->exp;
     Shared *of = of_test(r, e->branch.test);
+    bool own = !of && in == &r->always;
+    r->branches += own;
     read_body(r, e->branch.then_, &(Around){a, s, e->branch.then_}, turns, of ? of : in);
     read_body(r, e->branch.else_, &(Around){a, s, e->branch.else_}, turns, in);
+    r->branches -= own;
 }
 
 static void read_stm(Reader *r, const Stm *s, const Around *a, const Turns *turns, Shared *in)
@@ -410,7 +418,8 @@ static void text_moved(Explain *x, const Shared *s)
             out_printf(x->o, "%s%s:\n", m->when ? "in each turn of " : "once",
                        turns_text(x, m->when));
         x->o->indent++;
-        out_printf(x->o, "%s: %s\n", named(x, m->name, m->loc), moved_text(x, m));
+        out_printf(x->o, "%s: %s%s\n", named(x, m->name, m->loc), moved_text(x, m),
+                   m->branch ? ", if its branch is taken" : "");
         x->o->indent--;
     }
 }
@@ -477,7 +486,7 @@ static void json_moved(Explain *x, const Moved *m)
         member(x->o, "elements", m->elems);
     else
         out_printf(x->o, "\"numbers\": %d", m->numbers);
-    out_printf(x->o, ", \"bytes\": %d", m->bytes);
+    out_printf(x->o, ", \"bytes\": %d, \"branch\": %s", m->bytes, m->branch ? "true" : "false");
     if (m->before) {
         out_puts(x->o, ", ");
         member(x->o, "before", m->before);
