@@ -48,6 +48,7 @@ def command_line(minifut, place):
     done = ranks(3, "-e", "fails", *always, text="[0i64, 1i64, 2i64, 9i64]")
     check(done.returncode == 1 and done.stdout == "", f"a failure: {done}")
     check(done.stderr.count("Index [9] out of bounds for array of shape [4].") == 1, f"its message: {done.stderr}")
+    check(re.search("^Error: Index", done.stderr, re.M), f"its message: {done.stderr}")
     # What is wrong for all is said once.
     for args, text, want in (("-e", "maps"), "[1i64", "standard input"), (("-e", "none"), "", "no entry point 'none'"), \
             (("--nothing",), "", "nothing"), (("-e", "maps", "--tuning", place / "none"), "[1i64] 1i64", "none"):
