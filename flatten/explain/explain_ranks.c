@@ -145,6 +145,21 @@ static Shared *of_share(Reader *r, const Exp *share)
     return ranks && ranks->kind == E_IF ? of_test(r, ranks->branch.test) : NULL;
 }
 
+/* The SHARE that so many rows are of, with room for some of the ranks beside or without; NULL: of
+ * none. */
+static const Exp *share_with_room(const Reader *r, Atom rows)
+{
+    const Exp *e = defined_as(r, rows);
+    if (e && e->kind == E_IF && e->branch.then_->res.n == 1) {
+        rows = e->branch.then_->res.at[0];
+        e = defined_as(r, rows);
+    }
+    for (int k = 0; e && e->kind == E_PRIM && e->prim.op == OP_ADD && k < 2; k++)
+        if (!e->prim.args.at[!k].var && ex_share(r->x, e->prim.args.at[k]))
+            rows = e->prim.args.at[k];
+    return ex_share(r->x, rows);
+}
+
 typedef struct {
     const Reader *r;
     const Var *exchange;
@@ -223,7 +238,7 @@ static void read_loop(Reader *r, const Stm *s, const Around *a, const Turns *tur
     *own = (Turns){turns, e};
     for (int i = 0; i < e->loop.params.n; i++) {
         const Var *p = e->loop.params.at[i];
-        const Exp *share = p->type.rank > 0 ? ex_share(r->x, p->type.dims[0]) : NULL;
+        const Exp *share = p->type.rank > 0 ? share_with_room(r, p->type.dims[0]) : NULL;
         Shared *of = of_share(r, share);
         if (!of)
             continue;
