@@ -501,14 +501,34 @@ static int cmd_run(Options *o)
     return code ? code : interp_main(p, o->entry, stdin, stdout, format, &guards);
 }
 
+/* The program behind all passes, and in *shared, if it is for several ranks, as it was when it had
+ * been shared out over them; else NULL. */
+static int load_explained(Ctx *cx, const Options *o, Prog **shared, Prog **p)
+{
+    int share = pass_find("share"), last = o->to ? pass_find(o->to) : n_passes - 1;
+    bool passes = o->mpi && last > share && (!o->from || pass_find(o->from) <= share);
+    Options first = *o;
+    *shared = NULL;
+    if (!passes)
+        return load(cx, o, n_passes - 1, p);
+    first.to = "share";
+    int code = load(cx, &first, share, p);
+    if (code || has_traces(*p))
+        return code;
+    *shared = *p;
+    *p = passes_run(cx, *p, share + 1, last, &o->passes);
+    diag_flush();
+    return diag_exit_code();
+}
+
 static int cmd_explain(Options *o)
 {
     Ctx *cx = new_ctx(o);
-    Prog *p;
+    Prog *p, *shared;
     Plan *plan;
     const Output page = {o->html, "--html", &html_page};
     const Outputs os = {"minifut explain", o->force, &page, 1};
-    int code = load(cx, o, n_passes - 1, &p);
+    int code = load_explained(cx, o, &shared, &p);
     if (code || (code = output_check(&os)) || (code = make_plan(cx, o, p, &plan)))
         return code;
     stage_enter("explain");
@@ -517,7 +537,8 @@ static int cmd_explain(Options *o)
                           describe_kernels_json,
                           describe_run_time,
                           describe_run_time_json,
-                          describe_kernel_names};
+                          describe_kernel_names,
+                          shared};
     Out out = {0};
     if (!o->html) {
         (o->json      ? fl_explain_json

@@ -84,26 +84,22 @@ void describe_kernels_json(void *plan, Out *o, const Exp *seg)
 
 /* --- What is chosen at run time beside versions --- */
 
-/* Of a loop's steps, or of what is shared out over ranks. */
-static bool is_of_entry(const Threshold *t, bool ranks, const char *entry)
+static bool is_of_loop(const Threshold *t, const char *entry)
 {
-    return (ranks ? t->ranks : t->loop) && strcmp(t->entry, entry) == 0;
+    return t->loop && strcmp(t->entry, entry) == 0;
 }
 
 /* loops:
- *     main.suff_loop_0             work-items of a launch at prog.sf:12:5
- * shared out over ranks:
- *     main.suff_dist_0             steps at prog.sf:12:5 */
-static void describe_thresholds(const Plan *p, Out *o, bool ranks, const char *entry)
+ *     main.suff_loop_0             work-items of a launch at prog.sf:12:5 */
+static void describe_loops(const Plan *p, Out *o, const char *entry)
 {
-    const char *head = ranks ? "shared out over ranks:\n" : "loops:\n";
     bool first = true;
     for (int i = 0; i < p->thresholds.n; i++) {
         const Threshold *t = &p->thresholds.at[i];
-        if (!is_of_entry(t, ranks, entry))
+        if (!is_of_loop(t, entry))
             continue;
-        out_printf(o, "%s    %-28s %s at %s\n", first ? head : "", t->name,
-                   ranks ? "steps" : "work-items of a launch", diag_place_str(t->loc));
+        out_printf(o, "%s    %-28s work-items of a launch at %s\n", first ? "loops:\n" : "",
+                   t->name, diag_place_str(t->loc));
         first = false;
     }
 }
@@ -126,8 +122,7 @@ static void describe_choices(const Plan *p, Out *o, const char *entry)
 
 void describe_run_time(void *plan, Out *o, const char *entry)
 {
-    describe_thresholds(plan, o, false, entry);
-    describe_thresholds(plan, o, true, entry);
+    describe_loops(plan, o, entry);
     describe_choices(plan, o, entry);
 }
 
@@ -139,13 +134,13 @@ static void named_place_json(Out *o, bool first, const char *name, Loc loc)
     out_quoted(o, diag_place_str(loc));
 }
 
-static void thresholds_json(const Plan *p, Out *o, bool ranks, const char *entry)
+static void loops_json(const Plan *p, Out *o, const char *entry)
 {
     bool first = true;
-    out_printf(o, ", \"%s\": [", ranks ? "ranks" : "loops");
+    out_puts(o, ", \"loops\": [");
     for (int i = 0; i < p->thresholds.n; i++) {
         const Threshold *t = &p->thresholds.at[i];
-        if (!is_of_entry(t, ranks, entry))
+        if (!is_of_loop(t, entry))
             continue;
         named_place_json(o, first, t->name, t->loc);
         out_puts(o, "}");
@@ -158,8 +153,7 @@ void describe_run_time_json(void *plan, Out *o, const char *entry)
 {
     const Plan *p = plan;
     bool first = true;
-    thresholds_json(p, o, false, entry);
-    thresholds_json(p, o, true, entry);
+    loops_json(p, o, entry);
     out_puts(o, ", \"choices\": [");
     first = true;
     for (int i = 0; i < p->choices.n; i++) {

@@ -49,6 +49,9 @@ typedef struct {
     void (*run_time_json)(void *env, Out *o, const char *entry);
     /* What people want to know of its kernels: complete lines. */
     void (*names)(void *env, Out *o, const Exp *seg);
+    /* The program as it is before flattening, in which what ranks share out and exchange stands;
+     * NULL: it is for one process. */
+    const Prog *ranks;
 } FlExplainHook;
 
 /* The derivation (rule by rule, with source positions; of the last fl_flatten with this cx), the

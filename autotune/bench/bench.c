@@ -228,7 +228,9 @@ int bench_main(int argc, char **argv)
     int code = tool_options(a, &tool, argc, argv, &o);
     Datasets ds = {0};
     Session *s = code < 0 ? tool_open(a, "bench", &o, &ds, &code) : NULL;
-    if (s) {
+    if (s && o.n_counts > 1) {
+        code = bench_ranks(a, s, &ds, &o);
+    } else if (s) {
         code = bench(a, s, &ds, &o);
         session_close(s);
     }

@@ -2,6 +2,7 @@
 #ifndef AUTOTUNE_BENCH_BENCH_H
 #define AUTOTUNE_BENCH_BENCH_H
 
+#include "autotune/run/options.h"
 #include "autotune/tuner/tuning.h"
 
 /* One data set. */
@@ -32,6 +33,12 @@ typedef struct {
 /* Measures each version of the forest on data set d: what it takes to get there, and the last
  * version wherever else there is a choice. Sizes stay as they are. */
 Trials bench_versions(Arena *a, Session *s, int d, double limit);
+
+/* --- bench_ranks.c -------------------------------------------------------------------------- */
+
+/* Measures the data sets on each of the numbers of ranks that were asked for (o->counts), with the
+ * tuning file if there is one; s is a session on the first of them, and closed. The exit code. */
+int bench_ranks(Arena *a, Session *s, const Datasets *ds, ToolOptions *o);
 
 /* --- bench_html.c --------------------------------------------------------------------------- */
 

@@ -95,7 +95,27 @@ static int check_outputs(const char *tool, const ToolOptions *o, const Datasets 
     return output_check(&os);
 }
 
-static int check_options(const Args *args, const ToolOptions *o)
+/* Reads the numbers of ranks of --ranks. -1, or the exit code after a message. */
+static int read_counts(const Args *args, ToolOptions *o)
+{
+    for (const char *at = o->ranks_list; at; at = *at == ',' ? at + 1 : NULL) {
+        char *end;
+        long n = strtol(at, &end, 10);
+        if (end == at || (*end && *end != ',') || n < 1 || n > MOST_RANKS)
+            return args_wrong(args, "--ranks %s: numbers from 1 to %d, with commas between",
+                              o->ranks_list, MOST_RANKS);
+        if (o->n_counts == MOST_COUNTS)
+            return args_wrong(args, "--ranks %s: at most %d numbers", o->ranks_list, MOST_COUNTS);
+        o->counts[o->n_counts++] = (int)n;
+        at = end;
+    }
+    if (o->n_counts > 1 && (o->roofline || o->report))
+        return args_wrong(args, "%s is about one number of ranks, not %s",
+                          o->report ? "--report" : "--roofline", o->ranks_list);
+    return -1;
+}
+
+static int check_options(const Args *args, ToolOptions *o)
 {
     const struct {
         const char *option;
@@ -109,7 +129,7 @@ static int check_options(const Args *args, const ToolOptions *o)
         return args_wrong(args, "only thresholds can be asked for, not '%s'", o->only);
     if (o->untuned && o->tuning)
         return args_wrong(args, "--untuned and --tuning %s: which?", o->tuning);
-    return -1;
+    return read_counts(args, o);
 }
 
 int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions *o)
@@ -162,8 +182,9 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
          .commands = BENCH | PROFILE},
         {"--gflops N", "its operations a second, in 10^9 (default: measured)", .number = &o->gflops,
          .commands = BENCH | PROFILE},
-        {"--ranks N", "by MPI, on N ranks (mpirun -np N)", .number = &o->ranks,
-         .commands = TUNE | BENCH},
+        {"--ranks N", "by MPI, on N ranks (mpirun -np N)", .number = &o->ranks, .commands = TUNE},
+        {"--ranks N", "by MPI, on N ranks (mpirun -np N); of several, N,N..., a table of them",
+         .text = &o->ranks_list, .commands = BENCH},
         {"--timeout S", "seconds a run may take (default 600)", .number = &o->session.timeout},
         {"--tolerance T", "relative difference allowed between results (default 0.002)",
          .number = &o->session.tolerance},
@@ -187,7 +208,7 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
         return args_wrong(&t.args, "which program?");
     if ((code = check_options(&t.args, o)) >= 0)
         return code;
-    o->session.ranks = (int)o->ranks;
+    o->session.ranks = o->n_counts > 0 ? o->counts[0] : (int)o->ranks;
     o->only_thresholds = o->only != NULL;
     o->tuning_given = o->tuning != NULL;
     o->tuning = o->tuning ? o->tuning : arena_printf(a, "%s.tuning", o->source);

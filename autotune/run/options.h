@@ -9,23 +9,27 @@
 /* How traces of profile begin. */
 #define TRACE_HEAD "{\"displayTimeUnit\": \"ms\", \"otherData\": {\"program\": "
 
+enum { MOST_COUNTS = 16 };
+
 typedef struct {
     SessionOptions session;
-    const char *source;       /* prog.sf */
-    const char *folder;       /* data sets; NULL: those of the program's directives */
-    const char *tuning;       /* tuning file: default SOURCE.tuning */
-    bool tuning_given;        /* by an option */
-    const char *json;         /* write results here */
-    const char *report;       /* ... and as a page here */
-    const char *html, *trace; /* profile: write a page here, what happened when there */
-    double runs;              /* profile: so many, of each data set */
-    bool untuned;             /* profile: whatever tuning file there is */
-    bool roofline;            /* bench: kernels beside the ceilings of the device ... */
-    double gbs, gflops;       /* ... which are these; 0: to be measured */
-    bool skip_compile;        /* the binary is up to date */
-    const char *only;         /* tune: "thresholds" ... */
-    bool only_thresholds;     /* ... sizes are left alone */
-    double ranks;             /* 0: not by MPI */
+    const char *source;                /* prog.sf */
+    const char *folder;                /* data sets; NULL: those of the program's directives */
+    const char *tuning;                /* tuning file: default SOURCE.tuning */
+    bool tuning_given;                 /* by an option */
+    const char *json;                  /* write results here */
+    const char *report;                /* ... and as a page here */
+    const char *html, *trace;          /* profile: write a page here, what happened when there */
+    double runs;                       /* profile: so many, of each data set */
+    bool untuned;                      /* profile: whatever tuning file there is */
+    bool roofline;                     /* bench: kernels beside the ceilings of the device ... */
+    double gbs, gflops;                /* ... which are these; 0: to be measured */
+    bool skip_compile;                 /* the binary is up to date */
+    const char *only;                  /* tune: "thresholds" ... */
+    bool only_thresholds;              /* ... sizes are left alone */
+    double ranks;                      /* 0: not by MPI */
+    const char *ranks_list;            /* bench: "1,2,4" ... */
+    int counts[MOST_COUNTS], n_counts; /* ... numbers of ranks to compare; 0: not by MPI */
     double jobs; /* tune: data sets at the same time, where the device allows it; 0: not said */
     bool fresh;  /* tune: what is in the log does not count */
     const char *strategy, *objective, *weights; /* tune: strategies.h */

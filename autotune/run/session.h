@@ -35,6 +35,9 @@ void session_close(Session *s); /* NULL is fine */
 const char *session_use(Session *s, const char *entry);
 /* What data set d must give, instead of its output: n values (copied). */
 void session_expect(Session *s, int d, const rt_hvalue *values, int n);
+/* s, which has not run yet, expects the results that the other session does, which is done. Both
+ * are of the same data sets. */
+void session_expect_same(Session *s, Session *other);
 const char *session_entry(const Session *s);
 /* The thresholds that the entry point uses. */
 const Forest *session_forest(const Session *s);

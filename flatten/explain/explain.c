@@ -1,5 +1,5 @@
-/* minifut explain: the derivation, the tree of versions as the paper prints it, its thresholds and
- * the parallel constructs (kernels, where they stand at level 1) of each leaf. */
+/* minifut explain: the texts that all its ways of telling share, of sizes and expressions of a
+ * flattened program; and its thresholds. */
 #include "flatten/explain/explain.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct {
     [OP_MOD] = {"%", 7},  [OP_REM] = {"%", 7}};
 enum { BINDS_NOT = 0, BINDS_FACTOR = 7 };
 
-static const char *plain_atom(Ctx *cx, Atom a)
+const char *ex_atom_text(Ctx *cx, Atom a)
 {
     if (a.var)
         return a.var->base;
@@ -57,6 +57,38 @@ static const char *operation_text(Ctx *cx, const VarMap *defs, const Exp *e, int
     return arena_printf(cx->perm, "%s(%s)", prim_info[e->prim.op].text, args);
 }
 
+static const Exp *defined_as(const VarMap *defs, Atom a)
+{
+    return a.var ? varmap_get(defs, a.var) : NULL;
+}
+
+/* The argument of e, an operation on two, that is defined so; NULL: neither is. */
+static const Exp *operand_that_is(const VarMap *defs, const Exp *e, PrimOp op, ExpKind kind)
+{
+    for (int k = 0; e && e->kind == E_PRIM && e->prim.op == op && k < 2; k++) {
+        const Exp *d = defined_as(defs, e->prim.args.at[k]);
+        if (d && d->kind == kind)
+            return d;
+    }
+    return NULL;
+}
+
+/* The SHARE that a is what this rank has of, max 0 (min each ..), by whichever pass it was turned
+ * round; NULL: it is something else. */
+static const Exp *share_of(const VarMap *defs, Atom a)
+{
+    const Exp *e = defined_as(defs, a);
+    if (!e || e->kind != E_PRIM || e->prim.op != OP_MAX ||
+        (!atom_is_int(e->prim.args.at[0], 0) && !atom_is_int(e->prim.args.at[1], 0)))
+        return NULL;
+    return operand_that_is(defs, operand_that_is(defs, e, OP_MAX, E_PRIM), OP_MIN, E_SHARE);
+}
+
+const Exp *ex_share(const Explain *x, Atom a)
+{
+    return share_of(x->defs, a);
+}
+
 /* An operand as an expression over what is bound outside of `defs`; at most `deep` operations deep.
  * In parentheses where it stands inside an operation that binds as tightly as `binds`, on its right
  * if `right`, and would be read otherwise without. */
@@ -64,13 +96,19 @@ static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, i
                                 bool right)
 {
     const Exp *e = a.var ? varmap_get(defs, a.var) : NULL;
+    const Exp *share = share_of(defs, a);
     if (!e || deep == 0)
-        return plain_atom(cx, a);
+        return ex_atom_text(cx, a);
+    if (share)
+        return arena_printf(
+            cx->perm, "%s/ranks",
+            operand_text(cx, defs, share->ranks.args.at[0], deep, BINDS_FACTOR, true));
     if (e->kind == E_ATOM)
         return operand_text(cx, defs, e->atom, deep, binds, right);
     if (e->kind == E_CONV)
         return operand_text(cx, defs, e->conv.arg, deep, binds, right);
-    return e->kind == E_PRIM ? operation_text(cx, defs, e, deep, binds, right) : plain_atom(cx, a);
+    return e->kind == E_PRIM ? operation_text(cx, defs, e, deep, binds, right)
+                             : ex_atom_text(cx, a);
 }
 
 enum { DEEP = 12 }; /* expressions of sizes */
@@ -78,6 +116,17 @@ enum { DEEP = 12 }; /* expressions of sizes */
 const char *ex_par_text(Explain *x, Atom par)
 {
     return operand_text(x->cx, x->defs, par, DEEP, BINDS_NOT, false);
+}
+
+const char *ex_sizes_text(Explain *x, const Atom *dims, int n)
+{
+    const char *t = "";
+    for (int d = 0; d < n; d++)
+        if (n == 1 || !atom_is_int(dims[d], 1))
+            t = arena_printf(x->cx->perm, "%s%s%s", t, *t ? " * " : "",
+                             operand_text(x->cx, x->defs, dims[d], DEEP,
+                                          n > 1 ? BINDS_FACTOR : BINDS_NOT, d > 0));
+    return *t ? t : "1";
 }
 
 const char *ex_product_text(Explain *x, const Nest *nest, int n, int most)
@@ -106,7 +155,7 @@ static const char *atoms_text(Ctx *cx, const Atoms *as)
 {
     const char *t = "";
     for (int k = 0; k < as->n; k++)
-        t = arena_printf(cx->perm, "%s%s%s", t, k ? " " : "", plain_atom(cx, as->at[k]));
+        t = arena_printf(cx->perm, "%s%s%s", t, k ? " " : "", ex_atom_text(cx, as->at[k]));
     return as->n == 1 ? t : arena_printf(cx->perm, "(%s)", t);
 }
 
@@ -237,6 +286,25 @@ const Exp *ex_next_choice(const Explain *x, const Exp *choice)
     return last;
 }
 
+/* --- Texts for people ----------------------------------------------------------------------- */
+
+const char *ex_short_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+const char *ex_short(const char *size)
+{
+    return strlen(size) <= LONGEST_SIZE ? size : "computed sizes";
+}
+
+const char *ex_line_text(const Explain *x, Place p)
+{
+    return ex_elsewhere(x, p) ? arena_printf(x->cx->perm, "%s:%d", p.file, p.line)
+                              : arena_printf(x->cx->perm, "line %d", p.line);
+}
+
 /* --- Thresholds ----------------------------------------------------------------------------- */
 
 typedef struct {
@@ -288,146 +356,4 @@ FlThresholds fl_thresholds(Ctx *cx, const Entry *en)
     Find f = {&x, &list};
     find_thresholds(&f, en->body);
     return list;
-}
-
-/* --- The tree as text ----------------------------------------------------------------------- */
-
-static void tree_body(Explain *x, const Body *b);
-
-/* The threshold's name without the entry's. */
-static const char *short_name(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
-}
-
-static void tree_seg(Explain *x, const Stm *s)
-{
-    const Exp *e = s->exp;
-    out_printf(x->o, "let %s = %s\n", ex_pat_text(x, &s->pat), ex_seg_text(x, e));
-    x->o->indent++;
-    if (body_has_seg(e->seg.body))
-        tree_body(x, e->seg.body);
-    else
-        out_printf(x->o, "(%s)\n", ex_thread_text(x, e->seg.body));
-    if (x->hook && x->hook->kernel)
-        x->hook->kernel(x->hook->env, x->o, e);
-    x->o->indent--;
-}
-
-static void tree_leaf(Explain *x, const Body *b)
-{
-    if (!body_any(b, exp_is_guard))
-        out_printf(x->o, "-- V%d\n", x->n_leaves++);
-    tree_body(x, b);
-}
-
-/* if par >= threshold then .. else if .. else .. */
-static void tree_guard(Explain *x, const Exp *e, const Exp *suff)
-{
-    for (;;) {
-        out_printf(x->o, "if %s >= %s then\n", ex_par_text(x, suff->suff.par),
-                   short_name(suff->suff.name));
-        x->o->indent++;
-        tree_leaf(x, e->branch.then_);
-        x->o->indent--;
-        const Exp *next = ex_next_choice(x, e);
-        out_puts(x->o, next ? "else " : "else\n");
-        if (!next)
-            break;
-        e = next;
-        suff = ex_guard(x, next);
-    }
-    x->o->indent++;
-    tree_leaf(x, e->branch.else_);
-    x->o->indent--;
-}
-
-static void tree_stm(Explain *x, const Stm *s)
-{
-    const Exp *e = s->exp;
-    const Exp *suff = ex_guard(x, e);
-    if (exp_is_seg(e)) {
-        tree_seg(x, s);
-    } else if (suff) {
-        out_printf(x->o, "let %s =\n", ex_pat_text(x, &s->pat));
-        x->o->indent++;
-        tree_guard(x, e, suff);
-        x->o->indent--;
-    } else if (e->kind == E_LOOP && body_has_seg(e->loop.body)) {
-        out_printf(x->o, "loop %s for %s < %s do\n", ex_pat_text(x, &e->loop.params),
-                   e->loop.i ? e->loop.i->base : "while",
-                   e->loop.i ? plain_atom(x->cx, e->loop.bound) : "..");
-        x->o->indent++;
-        tree_body(x, e->loop.body);
-        x->o->indent--;
-    } else if (e->kind == E_IF &&
-               (body_has_seg(e->branch.then_) || body_has_seg(e->branch.else_))) {
-        out_printf(x->o, "if %s then\n", plain_atom(x->cx, e->branch.test));
-        x->o->indent++;
-        tree_body(x, e->branch.then_);
-        x->o->indent--;
-        out_puts(x->o, "else\n");
-        x->o->indent++;
-        tree_body(x, e->branch.else_);
-        x->o->indent--;
-    }
-}
-
-static void tree_body(Explain *x, const Body *b)
-{
-    for (int i = 0; i < b->stms.n; i++)
-        tree_stm(x, &b->stms.at[i]);
-}
-
-/* --- Text ----------------------------------------------------------------------------------- */
-
-static void text_derivation(Explain *x, const Entry *en)
-{
-    const Derivations *log = log_of(x->cx);
-    out_puts(x->o, "derivation:\n");
-    x->o->indent++;
-    for (int i = 0; i < log->n; i++) {
-        const Derivation *d = &log->at[i];
-        if (strcmp(d->entry, en->name) != 0)
-            continue;
-        Place p = diag_place(d->loc);
-        const char *at = !p.file              ? "-"
-                         : ex_elsewhere(x, p) ? diag_place_str(d->loc)
-                                              : arena_printf(x->cx->perm, "%d:%d", p.line, p.col);
-        out_printf(x->o, "%-7s %*s%s  %s%s%s  %s\n", at, 2 * d->depth, "", d->rule, d->form,
-                   d->nest[0] ? " under " : "", d->nest, d->outcome);
-    }
-    x->o->indent--;
-}
-
-static void text_thresholds(Explain *x, const Entry *en)
-{
-    FlThresholds ts = fl_thresholds(x->cx, en);
-    out_puts(x->o, ts.n ? "thresholds:\n" : "thresholds: none\n");
-    x->o->indent++;
-    for (int i = 0; i < ts.n; i++)
-        out_printf(x->o, "%-28s %s of %s (%s)%s%s\n", ts.at[i].name, ts.at[i].par, ts.at[i].work,
-                   path_text(x->cx, &ts.at[i].path), *ts.at[i].untuned ? ", untuned " : "",
-                   ts.at[i].untuned);
-    x->o->indent--;
-}
-
-void fl_explain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook)
-{
-    for (int i = 0; i < flat->entries.n; i++) {
-        const Entry *en = &flat->entries.at[i];
-        Explain x = ex_new(cx, o, en, hook);
-        out_printf(o, "%sentry %s\n", i ? "\n" : "", en->name);
-        o->indent++;
-        text_derivation(&x, en);
-        text_thresholds(&x, en);
-        out_puts(o, "versions:\n");
-        o->indent++;
-        tree_leaf(&x, en->body);
-        o->indent--;
-        if (hook && hook->run_time)
-            hook->run_time(hook->env, o, en->name);
-        o->indent--;
-    }
 }

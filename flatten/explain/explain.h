@@ -18,6 +18,19 @@ Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook);
 bool ex_elsewhere(const Explain *x, Place p);        /* in a file that the program imports */
 const Exp *ex_guard(const Explain *x, const Exp *e); /* the SUFF that an if tests; else NULL */
 const char *ex_par_text(Explain *x, Atom par);       /* n * p */
+/* The SHARE that a size is this rank's part of, which texts call n/ranks; NULL: it is none. */
+const Exp *ex_share(const Explain *x, Atom a);
+/* Sizes multiplied: how many elements an array has. */
+const char *ex_sizes_text(Explain *x, const Atom *dims, int n);
+/* A size, if it is short enough to be read; else that it is computed. */
+enum { LONGEST_SIZE = 60 };
+const char *ex_short(const char *size);
+/* "line 3", of an imported file with its name. */
+const char *ex_line_text(const Explain *x, Place p);
+/* A variable's name, or a constant. */
+const char *ex_atom_text(Ctx *cx, Atom a);
+/* The threshold's name without the entry's. */
+const char *ex_short_name(const char *name);
 const char *ex_pat_text(Explain *x, const Vars *pat);
 const char *ex_seg_text(Explain *x, const Exp *seg);   /* segred^1 <x in xs> (+) 0 */
 const char *ex_thread_text(Explain *x, const Body *b); /* what one thread does */
@@ -35,11 +48,16 @@ const char *ex_sequential_text(Explain *x, const Body *b);
 
 /* A parallel construct as a sentence: "one thread for each of n * p". */
 const char *ex_sentence(Explain *x, const Exp *seg);
-/* A size, if it is short enough to be read; else that it is computed. */
-const char *ex_short(const char *size);
 /* How many versions end in the choice. */
 int ex_versions(const Explain *x, const Exp *choice);
 /* What a comparison asks: "if n * p >= suff_outer_par_0". */
 const char *ex_condition(Explain *x, const Exp *suff);
+
+/* --- explain_ranks.c ------------------------------------------------------------------------ */
+
+/* What the entry shares out over ranks, if the hook has the program in which that stands: lines. */
+void ex_ranks(Explain *x, const char *entry);
+/* The same as JSON: a member "ranks", a list. */
+void ex_ranks_json(Explain *x, const char *entry);
 
 #endif

@@ -157,6 +157,17 @@ static void thresholds(Explain *x, const Entry *en)
     }
 }
 
+/* What is shared out over ranks, in the words of the text. */
+static void ranks(Explain *x, const Entry *en)
+{
+    Out lines = {0};
+    Explain text = *x;
+    text.o = &lines;
+    ex_ranks(&text, en->name);
+    hook_lines(x->o, &lines);
+    out_free(&lines);
+}
+
 static void derivation(Explain *x, const Entry *en)
 {
     static const char *const heads[] = {"rule", "form", "under", "outcome", "place", NULL};
@@ -191,6 +202,7 @@ void fl_explain_html(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hoo
         html_body(&x, en->body);
         out_puts(o, "</ul></div>\n<h3>Thresholds</h3>\n");
         thresholds(&x, en);
+        ranks(&x, en);
         out_puts(o, "<details><summary>How the rules made these versions</summary>\n");
         derivation(&x, en);
         out_puts(o, "</details>\n");

@@ -124,6 +124,7 @@ static void json_thresholds(Explain *x, const Entry *en)
         out_puts(x->o, "]}");
     }
     out_puts(x->o, "]");
+    ex_ranks_json(x, en->name);
     if (x->hook && x->hook->run_time_json)
         x->hook->run_time_json(x->hook->env, x->o, en->name);
 }

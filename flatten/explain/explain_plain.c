@@ -10,17 +10,12 @@
 
 #include <string.h>
 
-enum { LONGEST_SIZE = 60, LONGEST_WORK = 70 };
+enum { LONGEST_WORK = 70 };
 
 /* A text, or what stands for it where it is too long to be read. */
 static const char *short_text(const char *text, size_t most, const char *instead)
 {
     return strlen(text) <= most ? text : instead;
-}
-
-const char *ex_short(const char *size)
-{
-    return short_text(size, LONGEST_SIZE, "computed sizes");
 }
 
 /* The sizes of the outermost n dimensions; dots for those that are too long to be read. */
@@ -101,20 +96,13 @@ static int versions_of(const Explain *x, const Body *b)
 
 const char *ex_condition(Explain *x, const Exp *suff)
 {
-    const char *dot = strrchr(suff->suff.name, '.');
     const char *par = short_text(ex_par_text(x, suff->suff.par), LONGEST_SIZE, "its parallelism");
-    return arena_printf(x->cx->perm, "if %s >= %s", par, dot ? dot + 1 : suff->suff.name);
+    return arena_printf(x->cx->perm, "if %s >= %s", par, ex_short_name(suff->suff.name));
 }
 
 /* --- The whole -------------------------------------------------------------------------------- */
 
 static void plain_body(Explain *x, const Body *b);
-
-static const char *line_text(const Explain *x, Place p)
-{
-    return ex_elsewhere(x, p) ? arena_printf(x->cx->perm, "%s:%d", p.file, p.line)
-                              : arena_printf(x->cx->perm, "line %d", p.line);
-}
 
 static bool is_here(const Explain *x, Place p)
 {
@@ -128,7 +116,7 @@ static Place line_head(Explain *x, Loc loc, const char *what)
     Place p = diag_place(loc), around = x->here;
     const char *text = p.file ? diag_line_text(loc) : NULL;
     if (text && !is_here(x, p))
-        out_printf(x->o, "%s at %s: %s\n", what, line_text(x, p), text + strspn(text, " \t"));
+        out_printf(x->o, "%s at %s: %s\n", what, ex_line_text(x, p), text + strspn(text, " \t"));
     else
         out_printf(x->o, "%s\n", what);
     x->here = text ? p : (Place){0};
@@ -141,7 +129,7 @@ static void plain_seg(Explain *x, const Stm *s)
     Place p = diag_place(e->loc);
     out_puts(x->o, ex_sentence(x, e));
     if (e->seg.level > 0 && p.file && !is_here(x, p))
-        out_printf(x->o, " (%s)", line_text(x, p));
+        out_printf(x->o, " (%s)", ex_line_text(x, p));
     out_puts(x->o, "\n");
     x->o->indent++;
     plain_body(x, e->seg.body);
@@ -192,10 +180,14 @@ static void plain_loop(Explain *x, const Exp *e)
 
 static void plain_if(Explain *x, const Exp *e)
 {
-    out_puts(x->o, "if the condition holds:\n");
+    const Exp *test = e->branch.test.var ? varmap_get(x->defs, e->branch.test.var) : NULL;
+    bool shared = test && test->kind == E_SHARED;
+    out_puts(x->o, shared ? "where it is shared out:\n" : "if the condition holds:\n");
     x->o->indent++;
     plain_body(x, e->branch.then_);
     x->o->indent--;
+    if (shared && !body_has_seg(e->branch.else_))
+        return;
     out_puts(x->o, "else:\n");
     x->o->indent++;
     plain_body(x, e->branch.else_);
@@ -234,6 +226,7 @@ void fl_explain_plain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *ho
         Explain x = ex_new(cx, o, en, hook);
         out_printf(o, "%sentry %s\n", i ? "\n" : "", en->name);
         o->indent++;
+        ex_ranks(&x, en->name);
         if (!body_has_seg(en->body))
             out_puts(o, "nothing runs in parallel\n");
         else if (!body_any(en->body, exp_is_guard))

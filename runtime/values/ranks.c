@@ -92,8 +92,9 @@ RT_API int rt_together(const rt_config *c, const char *wrong, char *text, size_t
     return first;
 }
 
-/* Bits of what each says: it has failed, by its time limit; then where it is. */
-enum { RT_FAILED = 1, RT_OVER = 2, RT_WHERE = 4 };
+/* Bits of what each says: it has failed, by its time limit, and its words say that they are an
+ * error's; then where it is. */
+enum { RT_FAILED = 1, RT_OVER = 2, RT_TOLD = 4, RT_WHERE = 8 };
 
 /* Are all ranks at the same place? */
 static bool rt_meet(const rt_config *c, const unsigned char *all)
@@ -120,8 +121,10 @@ static int rt_disagree(rt_ctx *ctx, int rc, const unsigned char *said)
         snprintf(s->error, sizeof s->error,
                  "the ranks found different results of the same computation");
     ctx->limit.over |= over;
-    if (rc == RT_OK)
+    if (rc == RT_OK) {
         rt_error_set(ctx, "%s", s->error);
+        ctx->error_told = first >= 0 && (said[first] & RT_TOLD);
+    }
     return RT_ERR;
 }
 
@@ -138,8 +141,8 @@ RT_API int rt_agree_telling(rt_ctx *ctx, int rc, rt_where where, int n, const rt
     if (rt_ranks(ctx) == 1 || ctx->ranks.failed)
         return rc;
     size_t ranks = (size_t)c->at.ranks;
-    unsigned failed = rc ? RT_FAILED | (ctx->limit.over ? RT_OVER : 0) : 0;
-    rt_said own = {.where = (unsigned char)(where * RT_WHERE + failed)};
+    unsigned failed = RT_FAILED | (ctx->limit.over ? RT_OVER : 0) | (ctx->error_told ? RT_TOLD : 0);
+    rt_said own = {.where = (unsigned char)(where * RT_WHERE + (rc ? failed : 0))};
     rt_said *all = rt_grow(NULL, ranks * (sizeof *all + 1));
     unsigned char *places = (unsigned char *)(all + ranks);
     if (n > 0)

@@ -8,6 +8,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+from checks import MPI
 from modules import program_text
 from oracle import Eval, Failure, TooLong
 from tree import FLOATS, is_scalar, leaves, pat_vars, value_text
@@ -176,8 +177,8 @@ class Finding:
 
 
 class Checker:
-    def __init__(self, minifut, folder, quick=False):
-        self.minifut, self.folder, self.quick = str(minifut), Path(folder), quick
+    def __init__(self, minifut, folder, quick=False, n_ranks=0):
+        self.minifut, self.folder, self.quick, self.n_ranks = str(minifut), Path(folder), quick, n_ranks
         self.asan = os.environ.get("MINIFUT_ASAN")
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path = self.folder / "prog.sf"
@@ -191,7 +192,7 @@ class Checker:
             self.folder /
              "pocl"))
         if shutil.which("tcc"):  # compiles a host program 20 times as fast
-            self.env.update(CC="tcc", CFLAGS="-w -D__int128=long")
+            self.env.update(CC="tcc", OMPI_CC="tcc", MPICH_CC="tcc", CFLAGS="-w -D__int128=long")
         else:
             self.env.update(CFLAGS="-O0 -w")
         self.want, self.entries = {}, {}
@@ -314,10 +315,10 @@ class Checker:
             if code is not None and (code not in (0, 3) or "runtime error" in err):
                 yield Finding("asan", f"code {code}: {err[:2000]}", f"build/asan/minifut {' '.join(args)} prog.sf")
 
-    def compile(self, mode):
+    def compile(self, mode, *more):
         binary = self.folder / f"prog-{mode}"
-        code, _, err = self.tool("compile", f"--flatten={mode}", "-o", binary, self.path, limit=60)
-        how = f"minifut compile --flatten={mode} prog.sf"
+        code, _, err = self.tool("compile", f"--flatten={mode}", *more, "-o", binary, self.path, limit=60)
+        how = " ".join(["minifut compile", f"--flatten={mode}", *more, "prog.sf"])
         if code == 3:
             self.counts["limits"] += 1
             return None, Finding("limit", err[:1000], how)
@@ -399,6 +400,29 @@ class Checker:
                 self.counts["versions"] += 1
                 said = params + self.choices(binary, rnd)
                 yield self.execute(mode, binary, device, entries, said, rnd.randrange(len(SHAPES)))
+
+    def ranks(self, mode):
+        """On several ranks, by MPI: with all shared out that can be; and with what is worth it, which of few elements is
+        nothing, so that one input is enough. To start ranks takes half a second."""
+        binary, wrong = self.compile(mode, "--mpi")
+        if wrong:
+            wrong.replay = (mode,)
+            yield wrong
+            return
+        names = re.findall(r"^(\S+\.suff_dist_\d+) ", self.run([binary, "--print-params"])[1], re.M)
+        always = [f"--param={name}=1" for name in names]
+        for params, inputs in ((always, list(self.want)), ([], list(self.want)[:1]))[not names:]:
+            self.counts["versions"] += 1
+            for k in inputs:
+                cmd = ["mpirun", "-np", self.n_ranks, binary, *self.chosen(k), *params]
+                r = self.run(cmd, (self.folder / f"{k}.in").read_text(), 20, MPI)
+                how = f"minifut compile --mpi --flatten={mode} prog.sf; mpirun -np {self.n_ranks} ./prog {' '.join(params)}"
+                f = self.outcome(f"ranks {mode}", k, r, how)
+                if r[0] is None:  # those that wait for others for ever keep processors busy meanwhile
+                    f = Finding(f"ranks {mode}", r[2], f"{how} < {k}.in")
+                if f:
+                    f.replay = (mode,)
+                    yield f
 
     def replay(self, mode, device, entries, params, shape):
         """One setting again, without the parameters that are gone."""

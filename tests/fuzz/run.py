@@ -1,7 +1,8 @@
-"""usage: run.py [SEED=1] [N=50] [MINUTES=0] [KEEP=FOLDER] [BYTES=PROGRAM] [FAILURES=20] [quick | device] [nocompile] [noshrink]
+"""usage: run.py [SEED=1] [N=50] [MINUTES=0] [KEEP=FOLDER] [BYTES=PROGRAM] [FAILURES=20] [RANKS=N] [quick | device] [nocompile] [noshrink]
 
 N random programs from SEED on, or as many as MINUTES allow (N=0); then BYTES, bytes.c compiled, for a while.
-quick: four of five programs are not compiled, no PoCL, no sanitizers; device: all are, and run on the OpenCL device alone, a GPU perhaps; nocompile: none is. MINIFUT, MINIFUT_ASAN: the
+quick: four of five programs are not compiled, no PoCL, no sanitizers; device: all are, and run on the OpenCL device alone, a GPU perhaps; nocompile: none is. RANKS: all are, and run on N ranks by MPI
+instead. MINIFUT, MINIFUT_ASAN: the
 compiler, and one built with sanitizers. Failures are left in FOLDER (tests/fuzz/failures). See tests/README.md."""
 import math
 import os
@@ -33,6 +34,9 @@ def stages(c, p, seed):
     rnd = random.Random(seed)
     yield "front", lambda: c.front(p)
     yield "interpreter", lambda: c.interpreter(p)
+    if c.n_ranks:
+        yield "ranks", lambda: c.ranks(check.MODES[seed % 4])
+        return
     if "device" in sys.argv:
         for mode in ["incremental", check.MODES[1 + seed % 3]]:
             yield mode, lambda mode=mode: c.versions(mode, rnd, ["pocl"], 4)
@@ -88,6 +92,8 @@ def again(c, name, finding):
                 f = check.first(c.under_asan())
             elif name == "sanitized":
                 f = check.first(c.sanitized(p))
+            elif name == "ranks":
+                f = check.first(c.interpreter(p)) or check.first(c.ranks(*finding.replay))
             elif hasattr(finding, "replay"):
                 f = check.first(c.interpreter(p)) or check.first(c.replay(*finding.replay))
             else:
@@ -164,7 +170,7 @@ def main():
     totals, start, said = Totals(), time.time(), time.time()
     most = int(opts.get("FAILURES") or 20)
     with tempfile.TemporaryDirectory() as tmp:
-        c = check.Checker(minifut, tmp, quick)
+        c = check.Checker(minifut, tmp, quick, int(opts.get("RANKS") or 0))
         s = seed
         share = 0.9 if opts.get("BYTES") else 1
         while (not n or s < seed + n) and (not minutes or time.time() - start < share * minutes * 60):

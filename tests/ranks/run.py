@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs on several ranks, by MPI: tests/ranks/run.py MINIFUT. Each program of tests/ranks/ on 1 to 4 ranks, with what is
-shared out, and not; the command line, and failures of one rank."""
+shared out, and not; the command line, and failures of one rank; minifut bench on several numbers of them."""
+import json
 import os
 import re
 import subprocess
@@ -12,11 +13,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 sys.dont_write_bytecode = True
 import checks  # noqa: E402
-from checks import check, need, summary  # noqa: E402
+from checks import MPI, check, need, summary  # noqa: E402
 
-# More ranks than processors, by whoever this is; names of Open MPI's series 4 and 5.
-MPI = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-       "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "MINIFUT_DRIVER": "native"}
 CASES = 40  # about, that are skipped where there is no MPI
 
 
@@ -50,6 +48,7 @@ def command_line(minifut, place):
     done = ranks(3, "-e", "fails", *always, text="[0i64, 1i64, 2i64, 9i64]")
     check(done.returncode == 1 and done.stdout == "", f"a failure: {done}")
     check(done.stderr.count("Index [9] out of bounds for array of shape [4].") == 1, f"its message: {done.stderr}")
+    check(re.search("^Error: Index", done.stderr, re.M), f"its message: {done.stderr}")
     # What is wrong for all is said once.
     for args, text, want in (("-e", "maps"), "[1i64", "standard input"), (("-e", "none"), "", "no entry point 'none'"), \
             (("--nothing",), "", "nothing"), (("-e", "maps", "--tuning", place / "none"), "[1i64] 1i64", "none"):
@@ -59,6 +58,36 @@ def command_line(minifut, place):
         check(len(lines) <= 1, f"{args}: said more than once: {done.stderr}")
     done = run(minifut, "compile", "--mpi", "--library", HERE / "parts.sf")
     check(done.returncode == 2 and "--mpi" in done.stderr, done.stderr)
+
+
+def bench(minifut, place):
+    """Several numbers of ranks beside one another; what differs from NAME.out, or else from the first one, is wrong."""
+    program = place / "sums.sf"
+    program.write_text("entry main [n] (xs: [n]i64) = i64.sum (map (* 2) xs)\n")
+    (place / "d").mkdir()
+    for name in "ab":
+        (place / "d" / f"{name}.in").write_text("[1i64, 2i64, 3i64]")
+    done = run(minifut, "bench", "--ranks", "1,3", "--json", place / "b.json", program, place / "d")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    check(done.returncode == 0 and rows[0] == "data set 1 rank 3 ranks speedup result".split(), f"bench: {done}")
+    check([(r[0], r[-2:]) for r in rows[1:]] == [(name, ["ranks", "agree"]) for name in "ab"], f"bench: {done}")
+    measured = json.loads((place / "b.json").read_text())["datasets"] if done.returncode == 0 else {}
+    check([[m["ranks"] for m in measured.get(name, [])] for name in "ab"] == [[1, 3]] * 2, f"bench: {measured}")
+    check(all(m["untuned"]["median_us"] >= 0 for ms in measured.values() for m in ms), f"bench: {measured}")
+    check(all(("speedup" in m) == (m["ranks"] == 3) for ms in measured.values() for m in ms), f"bench: {measured}")
+    (place / "d/b.out").write_text("11i64")
+    done = run(minifut, "bench", "--ranks", "1,3", "--skip-compilation", program, place / "d")
+    check(done.returncode == 1 and re.search(r"^b +WRONG +WRONG *$", done.stdout, re.M), f"bench, wrong: {done}")
+    # An operator that is no good tells how often it was applied.
+    program.write_text("entry main [n] (xs: [n]i64) = reduce (\\a b -> a + b + 1) 0 xs\n")
+    (place / "t").write_text("main.suff_dist_0=1\n")
+    done = run(minifut, "bench", "--ranks", "1,3", "--tuning", place / "t", program, place / "d")
+    check(done.returncode == 1 and re.search(r"^a +[\d.]+ us +WRONG *$", done.stdout, re.M), f"bench, ranks differ: {done}")
+    for wrong in "1,", "0,2", "x", "1,4097", ",".join(["1"] * 17):
+        done = run(minifut, "bench", "--ranks", wrong, program, place / "d")
+        check(done.returncode == 2 and f"--ranks {wrong}: " in done.stderr, f"bench --ranks {wrong}: {done}")
+    done = run(minifut, "bench", "--ranks", "1,2", "--roofline", program, place / "d")
+    check(done.returncode == 2 and "--roofline" in done.stderr, f"bench --roofline: {done}")
 
 
 def without(minifut, place):
@@ -73,6 +102,7 @@ def main():
         with tempfile.TemporaryDirectory() as place:
             directives(minifut)
             command_line(minifut, Path(place))
+            bench(minifut, Path(place))
             without(minifut, Path(place))
     sys.exit(summary())
 
