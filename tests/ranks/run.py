@@ -1,28 +1,18 @@
 #!/usr/bin/env python3
 """Programs on several ranks, by MPI: tests/ranks/run.py MINIFUT. Each program of tests/ranks/ on 1 to 4 ranks, with what is
 shared out, and not; the command line, and failures of one rank."""
-import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent))
 sys.dont_write_bytecode = True
 import checks  # noqa: E402
 from checks import check, need, summary  # noqa: E402
+from mpi import HERE, MPICC, MPIRUN, run  # noqa: E402
 
-# More ranks than processors, by whoever this is; names of Open MPI's series 4 and 5.
-MPI = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-       "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "MINIFUT_DRIVER": "native"}
 CASES = 40  # about, that are skipped where there is no MPI
-
-
-def run(*command, text="", limit=120):
-    return subprocess.run([str(c) for c in command], input=text, capture_output=True, text=True, timeout=limit,
-                          env={**os.environ, **MPI})
 
 
 def directives(minifut):
@@ -40,7 +30,7 @@ def command_line(minifut, place):
     check(built.returncode == 0, built.stderr)
 
     def ranks(n, *args, text):
-        return run("mpirun", "-np", n, program, *args, text=text)
+        return run(MPIRUN, "-np", n, program, *args, text=text)
 
     always = ("--param", "maps.suff_dist_0=1", "--param", "fails.suff_dist_0=1")
     for n in 1, 3:
@@ -69,7 +59,7 @@ def without(minifut, place):
 
 def main():
     minifut = Path(sys.argv[1]).resolve()
-    if need("mpicc", CASES) and need("mpirun", CASES):
+    if need(MPICC, CASES) and need(MPIRUN, CASES):
         with tempfile.TemporaryDirectory() as place:
             directives(minifut)
             command_line(minifut, Path(place))
