@@ -296,7 +296,14 @@ typedef struct {
 } rt_target;
 
 /* Where ranks meet; all at the same place. */
-typedef enum { RT_AT_BEGIN, RT_AT_EXCHANGE, RT_AT_ROWS, RT_AT_SIDES, RT_AT_END } rt_where;
+typedef enum {
+    RT_AT_BEGIN,
+    RT_AT_EXCHANGE,
+    RT_AT_WINDOWS,
+    RT_AT_ROWS,
+    RT_AT_SIDES,
+    RT_AT_END
+} rt_where;
 
 /* Memory that devices of one machine copy from each other's (exchange.c). */
 typedef struct {
