@@ -21,7 +21,7 @@ struct Server {
     char *handed_out;
 };
 
-enum { MAX_ARGS = 64 };
+enum { MAX_ARGS = 64, MAX_LAUNCHER = 16 }; /* words */
 
 static double now(void)
 {
@@ -153,11 +153,12 @@ _Noreturn static void call_main(const char *prog, int argc, char **argv)
     _exit(code);
 }
 
-/* The beginning of a command that runs on so many ranks: more than processors, if need be, and by
- * whoever that is. Open MPI wants to be told both; the names are those of its series 4 and 5. */
+/* The beginning of a command that runs on so many ranks, by $MPIRUN, which is to be of the MPI
+ * whose compiler $MPICC is: more than processors, if need be, and by whoever that is. Open MPI
+ * wants to be told both; the names are those of its series 4 and 5. */
 static int add_mpirun(const char **argv, int ranks)
 {
-    static char number[16];
+    static char number[16], launcher[1024];
     static const char *const told[][2] = {
         {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
         {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
@@ -165,21 +166,29 @@ static int add_mpirun(const char **argv, int ranks)
         {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
     for (size_t i = 0; i < sizeof told / sizeof *told; i++)
         setenv(told[i][0], told[i][1], 0);
+    const char *asked = getenv("MPIRUN");
+    char *save;
+    int n = 0;
+    snprintf(launcher, sizeof launcher, "%s", asked ? asked : "");
+    for (char *w = strtok_r(launcher, " ", &save); w && n < MAX_LAUNCHER;
+         w = strtok_r(NULL, " ", &save))
+        argv[n++] = w;
+    if (n == 0)
+        argv[n++] = "mpirun";
     snprintf(number, sizeof number, "%d", ranks);
-    argv[0] = "mpirun";
-    argv[1] = "-np";
-    argv[2] = number;
-    return 3;
+    argv[n++] = "-n";
+    argv[n++] = number;
+    return n;
 }
 
 static void child(const char *prog, bool forked, int ranks, const char *const *args,
                   const int to[2], const int from[2], const int err[2])
 {
-    const char *argv[MAX_ARGS + 6] = {NULL};
+    const char *argv[MAX_LAUNCHER + MAX_ARGS + 5] = {NULL};
     int n = ranks > 0 ? add_mpirun(argv, ranks) : 0;
     argv[n++] = prog;
     argv[n++] = "--server";
-    for (int i = 0; args && args[i] && n < MAX_ARGS + 3; i++)
+    for (int i = 0; args && args[i] && i < MAX_ARGS; i++)
         argv[n++] = args[i];
     dup2(to[0], 0);
     dup2(from[1], 1);

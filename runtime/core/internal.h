@@ -296,7 +296,14 @@ typedef struct {
 } rt_target;
 
 /* Where ranks meet; all at the same place. */
-typedef enum { RT_AT_BEGIN, RT_AT_EXCHANGE, RT_AT_ROWS, RT_AT_SIDES, RT_AT_END } rt_where;
+typedef enum {
+    RT_AT_BEGIN,
+    RT_AT_EXCHANGE,
+    RT_AT_WINDOWS,
+    RT_AT_ROWS,
+    RT_AT_SIDES,
+    RT_AT_END
+} rt_where;
 
 /* Memory that devices of one machine copy from each other's (exchange.c). */
 typedef struct {
@@ -404,6 +411,8 @@ struct rt_ctx {
 RT_API int rt_together(const rt_config *c, const char *wrong, char *text, size_t size);
 /* Is it so on all ranks? */
 RT_API bool rt_all_have(const rt_config *c, bool so);
+/* The first rank with another number than rank 0; -1: there is none. All ranks ask. */
+RT_API int rt_other_rank(const rt_config *c, uint64_t mine);
 /* What rank 0 has read becomes known to all; ok: it has been, at rank 0. False on all of them if it
  * was not, or one has no memory for it. */
 RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v);

@@ -18,8 +18,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* How long a launch may go on beyond the limit, and how often to look while that does not count. */
-static const double RT_LEAVE_SECONDS = 1, RT_LOOK_SECONDS = 0.25;
+/* How long a launch may go on beyond the limit, and how often to look while that does not count.
+ * Of several ranks the first one ends, which waits for the launches of others, too: whoever ends
+ * before it has it ended before it has spoken. */
+static const double RT_LEAVE_SECONDS = 1, RT_FOLLOW_SECONDS = 5, RT_LOOK_SECONDS = 0.25;
 static rt_ctx *rt_watched; /* whose call has a limit; of a server, the only one */
 
 /* --- Launches that go on ---------------------------------------------------------------------- */
@@ -41,6 +43,8 @@ static void rt_limit_woken(int sig)
         return;
     rt_limit *l = &ctx->limit;
     double gone = rt_call_gone(ctx), left = l->seconds + RT_LEAVE_SECONDS - gone;
+    if (ctx->config.at.rank > 0)
+        left += RT_FOLLOW_SECONDS;
     if (l->stops && !l->held && gone >= l->seconds)
         l->stopped = rt_dev_stop(ctx->dev, true);
     if (l->held || l->building > 0 || left > 0) {

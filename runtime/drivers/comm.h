@@ -29,6 +29,8 @@ typedef struct {
     /* From rank 0 to all. */
     void (*tell)(void *data, int64_t bytes);
     void (*close)(void);
+    /* Ends all ranks, those that wait, too, with exit code 1. */
+    void (*stop)(void);
 } rt_comm;
 
 #endif

@@ -4,10 +4,47 @@
 #include <limits.h>
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* MPI counts in int. */
 enum { RT_MPI_PIECE = 1 << 30 };
+
+static int *rt_mpi_counts; /* room for two numbers a rank */
+
+static void rt_mpi_stop(void)
+{
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+/* What launchers say of the processes that they start: how many there are, and which this is. */
+static const char *const rt_launchers[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                              {"PMI_SIZE", "PMI_RANK"},
+                                              {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+
+/* Processes that another MPI's launcher has started do not know of each other: each would do all of
+ * the work, and write the results. */
+static void rt_mpi_check_launcher(int ranks)
+{
+    size_t n = sizeof rt_launchers / sizeof *rt_launchers, k = 0;
+    while (k < n && !getenv(rt_launchers[k][0]))
+        k++;
+    int started = k < n ? atoi(getenv(rt_launchers[k][0])) : 1;
+    if (ranks > 1 || started <= 1)
+        return;
+    const char *number = getenv(rt_launchers[k][1]);
+    if (!number || atoi(number) == 0)
+        fprintf(stderr,
+                "%d processes were started that do not know of each other: mpirun (or srun "
+                "--mpi=..) is to be of the MPI that the program was compiled with\n",
+                started);
+    else
+        sleep(1); /* who ends first has the others ended, which may not have spoken yet */
+    MPI_Finalize();
+    exit(1);
+}
 
 static rt_place rt_mpi_open(int *argc, char ***argv)
 {
@@ -17,6 +54,12 @@ static rt_place rt_mpi_open(int *argc, char ***argv)
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given);
     MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
+    rt_mpi_check_launcher(p.ranks);
+    rt_mpi_counts = malloc(2 * (size_t)p.ranks * sizeof *rt_mpi_counts);
+    if (!rt_mpi_counts) {
+        fprintf(stderr, "out of memory\n");
+        rt_mpi_stop();
+    }
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, p.rank, MPI_INFO_NULL, &machine);
     MPI_Comm_rank(machine, &p.here);
     MPI_Comm_size(machine, &p.beside);
@@ -42,9 +85,7 @@ static void rt_mpi_blocks(char *all, const int64_t *at)
 {
     int ranks;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    int *counts = malloc(2 * (size_t)ranks * sizeof *counts), *begins = counts + ranks;
-    if (!counts)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    int *counts = rt_mpi_counts, *begins = counts + ranks;
     bool small = at[ranks] <= INT_MAX;
     for (int r = 0; r < ranks && small; r++) {
         begins[r] = (int)at[r];
@@ -54,13 +95,13 @@ static void rt_mpi_blocks(char *all, const int64_t *at)
         MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all, counts, begins, MPI_BYTE, MPI_COMM_WORLD);
     for (int r = 0; r < ranks && !small; r++)
         rt_mpi_from(r, all + at[r], at[r + 1] - at[r]);
-    free(counts);
 }
 
 static void rt_mpi_beside(const rt_message to[2], const rt_message from[2])
 {
     int rank, n = 0;
     MPI_Request under_way[4];
+    MPI_Status ended[4]; /* MPICH's declaration has the compiler warn of none */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int k = 0; k < 2; k++)
         if (from[k].bytes > 0)
@@ -70,7 +111,7 @@ static void rt_mpi_beside(const rt_message to[2], const rt_message from[2])
         if (to[k].bytes > 0)
             MPI_Isend(to[k].data, (int)to[k].bytes, MPI_BYTE, rank + 2 * k - 1, 0, MPI_COMM_WORLD,
                       &under_way[n++]);
-    MPI_Waitall(n, under_way, MPI_STATUSES_IGNORE);
+    MPI_Waitall(n, under_way, ended);
 }
 
 static void rt_mpi_tell(void *data, int64_t bytes)
@@ -81,7 +122,8 @@ static void rt_mpi_tell(void *data, int64_t bytes)
 static void rt_mpi_close(void)
 {
     MPI_Finalize();
+    free(rt_mpi_counts);
 }
 
-static const rt_comm rt_mpi = {rt_mpi_open,   rt_mpi_all,  rt_mpi_blocks,
-                               rt_mpi_beside, rt_mpi_tell, rt_mpi_close};
+static const rt_comm rt_mpi = {rt_mpi_open, rt_mpi_all,   rt_mpi_blocks, rt_mpi_beside,
+                               rt_mpi_tell, rt_mpi_close, rt_mpi_stop};

@@ -241,16 +241,21 @@ static bool rt_parse_options(rt_options *o, int argc, char **argv)
 
 /* --- Several ranks --- */
 
-/* Rank 0 speaks for all. */
-static void rt_join(const rt_program *prog, rt_options *o, int *argc, char ***argv)
+/* Rank 0 speaks for all. Returns where this one can speak for itself; NULL: it has no others. */
+static FILE *rt_join(const rt_program *prog, rt_options *o, int *argc, char ***argv)
 {
     o->cfg.comm = prog->comm;
     if (!prog->comm)
-        return;
+        return NULL;
     o->cfg.at = prog->comm->open(argc, argv);
-    if (o->cfg.at.rank > 0 &&
-        !(freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr)))
-        abort();
+    if (o->cfg.at.rank == 0)
+        return stderr;
+    int fd = dup(STDERR_FILENO);
+    FILE *aloud = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!aloud || setvbuf(aloud, NULL, _IONBF, 0) != 0 || !freopen("/dev/null", "w", stdout) ||
+        !freopen("/dev/null", "w", stderr))
+        prog->comm->stop();
+    return aloud;
 }
 
 /* Is all well on all ranks? If not, rank 0 tells what is wrong on another one: `wrong`, there. */
@@ -263,6 +268,20 @@ static bool rt_all_well(const rt_options *o, const char *program, bool ok, const
     if (first > 0 && *text)
         fprintf(stderr, "%s: rank %d: %s\n", program, first, text);
     return first < 0;
+}
+
+/* Has rank 0 the options of all? Of those alone that decide what they do together. */
+static bool rt_options_alike(const rt_options *o, const char *program)
+{
+    const bool flags[] = {o->help,   o->list_devices, o->print_params, o->dump != NULL,
+                          o->server, o->warm_up,      o->quiet};
+    uint64_t hash = rt_hash((uint64_t)o->runs, o->entry ? o->entry : "");
+    for (size_t i = 0; i < sizeof flags; i++)
+        hash = 2 * hash + flags[i];
+    int other = rt_other_rank(&o->cfg, hash);
+    if (other > 0)
+        fprintf(stderr, "%s: rank %d has other options than rank 0\n", program, other);
+    return other < 0;
 }
 
 /* --- Reading, running, writing --- */
@@ -573,36 +592,53 @@ static int rt_check_outputs(const rt_options *o, const char *program)
     return rc;
 }
 
-RT_API int rt_main(const rt_program *prog, int argc, char **argv)
+/* What the options ask for; the exit code. */
+static int rt_do(const rt_program *prog, rt_options *o, const char *program, int argc, char **argv)
 {
     int rc = 0;
-    const char *program = argc > 0 ? argv[0] : prog->name;
-    rt_options o = {.server = prog->server};
-    rt_join(prog, &o, &argc, &argv);
-    if (!rt_parse_options(&o, argc, argv))
-        rc = 2;
-    else if (o.help)
+    bool known = rt_parse_options(o, argc, argv);
+    if (!rt_all_well(o, program, known, "wrong options") || !rt_options_alike(o, program))
+        rc = known ? 1 : 2;
+    else if (o->help)
         (void)printf("Usage: %s [OPTION]...\n%s", program, rt_help);
-    else if (o.list_devices)
+    else if (o->list_devices)
         rc = rt_list_devices(prog, program);
-    else if (o.print_params)
+    else if (o->print_params)
         rt_print_params(prog);
-    else if (!rt_all_well(&o, program, o.cfg.at.rank > 0 || !(rc = rt_check_outputs(&o, program)),
+    else if (!rt_all_well(o, program, o->cfg.at.rank > 0 || !(rc = rt_check_outputs(o, program)),
                           NULL))
         rc = rc ? rc : 1;
-    else if (o.dump)
-        rc = o.cfg.at.rank == 0 ? rt_dump(prog, &o, program) : 0;
+    else if (o->dump)
+        rc = o->cfg.at.rank == 0 ? rt_dump(prog, o, program) : 0;
     else
-        rc = rt_with_context(prog, &o, program);
-    for (int i = 0; i < o.n_settings; i++)
-        free(o.settings[i].text);
-    free(o.settings);
-    free(o.build_options);
+        rc = rt_with_context(prog, o, program);
+    for (int i = 0; i < o->n_settings; i++)
+        free(o->settings[i].text);
+    free(o->settings);
+    free(o->build_options);
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == 0) {
         fprintf(stderr, "%s: cannot write to standard output: %s\n", program, strerror(errno));
         rc = 1;
     }
-    if (prog->comm)
+    return rc;
+}
+
+RT_API int rt_main(const rt_program *prog, int argc, char **argv)
+{
+    jmp_buf leave;
+    const char *program = argc > 0 ? argv[0] : prog->name;
+    rt_options o = {.server = prog->server};
+    FILE *aloud = rt_join(prog, &o, &argc, &argv);
+    if (aloud && setjmp(leave) != 0) { /* the others may wait anywhere */
+        fprintf(aloud, "%s: rank %d: out of memory\n", program, o.cfg.at.rank);
+        prog->comm->stop();
+    }
+    if (aloud)
+        rt_leave_to(&leave);
+    int rc = rt_do(prog, &o, program, argc, argv);
+    if (aloud && aloud != stderr)
+        fclose(aloud);
+    if (aloud)
         prog->comm->close();
     return rc;
 }

@@ -177,6 +177,13 @@ static bool rt_cmd_call(rt_server *s, int n, char **w)
     return rc == RT_OK;
 }
 
+/* Has a command ended well on all ranks? */
+static bool rt_srv_all(const rt_server *s, bool ok)
+{
+    bool all = rt_all_have(&s->ctx->config, ok);
+    return all || !ok ? all : rt_srv_fail("another rank has failed");
+}
+
 /* Reads one variable of a file; no reader: rank 0 does. */
 static bool rt_srv_restore_one(rt_server *s, rt_reader *r, const char *name, int type)
 {
@@ -213,8 +220,9 @@ static bool rt_cmd_restore(rt_server *s, int n, char **w)
     int type;
     if (n % 2 == 0)
         return rt_srv_fail("restore needs a file, then pairs of a variable and its type");
-    if (!rt_all_have(c, !reads || rt_reader_open(&r, w[0])))
-        return rt_srv_fail("%s", r.error);
+    ok = !reads || rt_reader_open(&r, w[0]) || rt_srv_fail("%s", r.error);
+    if (!rt_all_have(c, ok))
+        return false;
     int i = 1;
     for (; i < n && ok; i += 2)
         ok = rt_srv_is_new(s, w[i]) && rt_srv_type(s, w[i + 1], &type) &&
@@ -224,7 +232,7 @@ static bool rt_cmd_restore(rt_server *s, int n, char **w)
                          r.line, r.col, (n - 1) / 2);
     if (reads && !rt_reader_close(&r) && ok)
         ok = rt_srv_fail("%s", r.error);
-    return rt_all_have(c, ok);
+    return rt_srv_all(s, ok);
 }
 
 static bool rt_srv_store_one(rt_server *s, FILE *f, const rt_var *v)
@@ -247,14 +255,17 @@ static bool rt_cmd_store(rt_server *s, int n, char **w)
         if (!rt_srv_var(s, w[i]))
             return false;
     FILE *f = rt_store_open(s->ctx->config.at.rank == 0 ? w[0] : "/dev/null");
-    if (!f)
-        return rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
-    bool ok = true;
+    bool ok = f || rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
+    if (!rt_srv_all(s, ok)) {
+        if (f)
+            fclose(f);
+        return false;
+    }
     for (int i = 1; i < n && ok; i++)
         ok = rt_srv_store_one(s, f, rt_srv_lookup(s, w[i]));
     if (!rt_close_written(f) && ok)
         ok = rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
-    return ok;
+    return rt_srv_all(s, ok);
 }
 
 static bool rt_cmd_free(rt_server *s, int n, char **w)

@@ -77,13 +77,16 @@ static rt_offered rt_window_offered(rt_ctx *ctx)
     return mine;
 }
 
-/* Are there windows? All ranks have, or none; found out at the first exchange. */
-static bool rt_windows_open(rt_ctx *ctx)
+/* Finds out, at the first exchange, whether all ranks have windows. RT_ERR if one has failed, and
+ * did not come here. */
+static int rt_windows_open(rt_ctx *ctx)
 {
     const rt_config *c = &ctx->config;
     rt_windows *w = &ctx->ranks.windows;
     if (w->tried)
-        return w->theirs != NULL;
+        return RT_OK;
+    if (rt_agree(ctx, RT_OK, RT_AT_WINDOWS))
+        return RT_ERR;
     w->tried = true;
     size_t ranks = (size_t)c->at.ranks;
     rt_offered mine = rt_window_offered(ctx), *all = rt_grow(NULL, ranks * sizeof *all);
@@ -101,7 +104,7 @@ static bool rt_windows_open(rt_ctx *ctx)
         rt_windows_close(ctx);
     rt_debug(ctx, "What ranks exchange goes through the memory of %s",
              w->theirs ? "devices" : "hosts");
-    return w->theirs != NULL;
+    return RT_OK;
 }
 
 RT_API void rt_exchange_close(rt_ctx *ctx)
@@ -217,11 +220,11 @@ RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int6
                                     : rt_rows_told(ctx, first, rows, row_bytes);
     if (!at)
         return RT_ERR;
-    int rc;
     int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
-    if (rt_windows_open(ctx)) {
+    int rc = rt_windows_open(ctx);
+    if (rc == RT_OK && ctx->ranks.windows.theirs) {
         rc = rt_gather_by_windows(ctx, mem, at);
-    } else {
+    } else if (rc == RT_OK) {
         char *all = rt_all_rows(ctx, mem, begin, at);
         rc = all ? rt_write(ctx, mem, 0, begin, all) : RT_ERR;
         if (rc == RT_OK)
@@ -300,11 +303,12 @@ RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t 
     s.high_at = s.own_at + s.own;
     int64_t most = (low > high ? low : high) * row_bytes;
     double began = rt_seconds();
-    int rc;
-    if (low <= each && high <= each) {
-        rc = most <= RT_WINDOW_HALF / 2 && rt_windows_open(ctx) ? rt_beside_by_windows(ctx, mem, &s)
-                                                                : rt_beside_by_hosts(ctx, mem, &s);
-    } else { /* it is spread over several ranks */
+    int rc = rt_windows_open(ctx);
+    if (rc == RT_OK && low <= each && high <= each) {
+        rc = most <= RT_WINDOW_HALF / 2 && ctx->ranks.windows.theirs
+                 ? rt_beside_by_windows(ctx, mem, &s)
+                 : rt_beside_by_hosts(ctx, mem, &s);
+    } else if (rc == RT_OK) { /* it is spread over several ranks */
         char *all = rt_all_rows(ctx, mem, s.own_at, at);
         rc = all ? rt_write(ctx, mem, s.low_at, s.low, all + begin - s.low) : RT_ERR;
         if (rc == RT_OK)

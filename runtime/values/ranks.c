@@ -92,8 +92,22 @@ RT_API int rt_together(const rt_config *c, const char *wrong, char *text, size_t
     return first;
 }
 
-/* Bits of what each says: it has failed, by its time limit, and its words say that they are an
- * error's; then where it is. */
+RT_API int rt_other_rank(const rt_config *c, uint64_t mine)
+{
+    int other = -1;
+    if (!c->comm)
+        return other;
+    uint64_t *all = rt_grow(NULL, (size_t)c->at.ranks * sizeof *all);
+    c->comm->all(&mine, sizeof mine, all);
+    for (int r = c->at.ranks; r-- > 1;)
+        if (all[r] != all[0])
+            other = r;
+    free(all);
+    return other;
+}
+
+/* Bits of what each says: it has failed, by its time limit, with a message that is complete; then
+ * where it is. */
 enum { RT_FAILED = 1, RT_OVER = 2, RT_TOLD = 4, RT_WHERE = 8 };
 
 /* Are all ranks at the same place? */
@@ -111,7 +125,7 @@ static int rt_disagree(rt_ctx *ctx, int rc, const unsigned char *said)
     const rt_config *c = &ctx->config;
     rt_ranks_state *s = &ctx->ranks;
     int first = rt_first_with(c, said, RT_FAILED);
-    bool over = first >= 0 && (said[first] & RT_OVER);
+    bool over = first >= 0 && (said[first] & RT_OVER), told = first >= 0 && (said[first] & RT_TOLD);
     s->failed = true;
     s->windows.turn = 0; /* whoever waits for the others' words has copied what it was to copy */
     (void)rt_dev_finish(ctx->dev);
@@ -123,7 +137,7 @@ static int rt_disagree(rt_ctx *ctx, int rc, const unsigned char *said)
     ctx->limit.over |= over;
     if (rc == RT_OK) {
         rt_error_set(ctx, "%s", s->error);
-        ctx->error_told = first >= 0 && (said[first] & RT_TOLD);
+        ctx->error_told = told;
     }
     return RT_ERR;
 }
@@ -141,8 +155,9 @@ RT_API int rt_agree_telling(rt_ctx *ctx, int rc, rt_where where, int n, const rt
     if (rt_ranks(ctx) == 1 || ctx->ranks.failed)
         return rc;
     size_t ranks = (size_t)c->at.ranks;
-    unsigned failed = RT_FAILED | (ctx->limit.over ? RT_OVER : 0) | (ctx->error_told ? RT_TOLD : 0);
-    rt_said own = {.where = (unsigned char)(where * RT_WHERE + (rc ? failed : 0))};
+    unsigned failed =
+        rc ? RT_FAILED | (ctx->limit.over ? RT_OVER : 0) | (ctx->error_told ? RT_TOLD : 0) : 0;
+    rt_said own = {.where = (unsigned char)(where * RT_WHERE + failed)};
     rt_said *all = rt_grow(NULL, ranks * (sizeof *all + 1));
     unsigned char *places = (unsigned char *)(all + ranks);
     if (n > 0)
@@ -164,33 +179,35 @@ RT_API int rt_agree(rt_ctx *ctx, int rc, rt_where where)
     return rt_agree_telling(ctx, rc, where, 0, NULL, NULL);
 }
 
+/* Of what decides which exchanges there are. */
+static uint64_t rt_ranks_hash(const rt_ctx *ctx)
+{
+    const rt_program *prog = ctx->prog;
+    uint64_t hash = prog->kernels_hash;
+    for (int i = 0; i < prog->n_entries; i++)
+        hash = rt_hash(hash ^ prog->entries[i].key, prog->entries[i].name);
+    for (int i = 0; i < prog->n_params; i++)
+        hash = (hash ^ (uint64_t)ctx->user_params[i]) * UINT64_C(0x100000001b3);
+    for (int i = 0; i < RT_N_SIZES; i++)
+        hash = (hash ^ (uint64_t)ctx->user_sizes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 RT_API int rt_ranks_open(rt_ctx *ctx)
 {
     const rt_config *c = &ctx->config;
-    const rt_program *prog = ctx->prog;
-    struct {
-        double steps_us;
-        uint64_t hash;
-    } mine = {.hash = prog->kernels_hash}, *all;
     if (!c->comm)
         return RT_OK;
-    mine.steps_us = ctx->device.rank.cpu ? RT_CPU_STEPS_US * (double)ctx->facts[RT_COMPUTE_UNITS]
-                                         : RT_GPU_STEPS_US;
-    for (int i = 0; i < prog->n_params; i++)
-        mine.hash = (mine.hash ^ (uint64_t)ctx->user_params[i]) * UINT64_C(0x100000001b3);
-    for (int i = 0; i < RT_N_SIZES; i++)
-        mine.hash = (mine.hash ^ (uint64_t)ctx->user_sizes[i]) * UINT64_C(0x100000001b3);
-    all = rt_grow(NULL, (size_t)c->at.ranks * sizeof *all);
+    double mine = ctx->device.rank.cpu ? RT_CPU_STEPS_US * (double)ctx->facts[RT_COMPUTE_UNITS]
+                                       : RT_GPU_STEPS_US;
+    double *all = rt_grow(NULL, (size_t)c->at.ranks * sizeof *all);
     c->comm->all(&mine, sizeof mine, all);
-    ctx->ranks.steps_us = mine.steps_us;
-    int other = -1;
-    for (int r = 0; r < c->at.ranks; r++) {
-        if (all[r].steps_us < ctx->ranks.steps_us)
-            ctx->ranks.steps_us = all[r].steps_us;
-        if (all[r].hash != all[0].hash)
-            other = r;
-    }
+    ctx->ranks.steps_us = mine;
+    for (int r = 0; r < c->at.ranks; r++)
+        if (all[r] < ctx->ranks.steps_us)
+            ctx->ranks.steps_us = all[r];
     free(all);
+    int other = rt_other_rank(c, rt_ranks_hash(ctx));
     return other < 0 ? RT_OK
                      : rt_error_set(ctx,
                                     "rank %d has another program or other tuning parameters "
