@@ -151,6 +151,11 @@ RT_API bool rt_close_written(FILE *f);
 /* One scalar as text, with suffix, into buf (48 bytes are enough). */
 RT_API void rt_scalar_text(rt_prim p, const void *elem, char *buf, size_t n);
 
+/* Of a value that is written piece by piece: elements from .. from + n - 1 of v, whose own data is
+ * not looked at. From the first element to the last one; of no elements, in one piece. */
+typedef bool rt_write_fn(FILE *f, const rt_hvalue *v, int64_t from, int64_t n, const void *elems);
+RT_API rt_write_fn rt_text_elements, rt_chars_elements, rt_binary_elements;
+
 /* --- Comparing --- */
 
 /* True when both have the same type and shape, and equal elements; floats may differ by `tol`

@@ -423,7 +423,7 @@ static Entry share_entry(Ctx *cx, const Entry *en)
     note_work(&P, en->body);
     walk(&P, en->body);
     for (int i = 0; i < en->body->res.n; i++)
-        gather_atom(&P, en->body->res.at[i]);
+        parts_result(&P, en->body->res.at[i]);
     Entry r = *en;
     r.body = leave(&P, l, en->body->res);
     ir_copy_needed(cx, &r);

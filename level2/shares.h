@@ -97,6 +97,8 @@ void parts_gather_all(Parts *P, const VarSet *used);
 Halo parts_halo(Parts *P, const Var *v, int lo, int hi);
 /* a, as parts_of, of the halo if fn reads that: then nobody reads both. */
 Atom parts_beside(Parts *P, Atom a, const Share *share, const Lambda *fn, Loc loc);
+/* outside.c: a is a result of the entry; if it is in parts it stays so. */
+void parts_result(Parts *P, Atom a);
 /* test ? x : y */
 Atom parts_choice(Parts *P, Bld *bl, const char *base, Loc loc, Atom test, Atom x, Atom y);
 

@@ -94,6 +94,7 @@ struct rt_mem {
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
     rt_mem *next_free;
+    int64_t rows;  /* of which it holds this rank's share; 0: what it holds is all there is */
     bool foreign;  /* its buffer is somebody else's: it is not used for other arrays */
     rt_page *page; /* of a small one, NULL: none; and where it lies there */
     int in_page;
@@ -418,6 +419,10 @@ RT_API void rt_exchange_close(rt_ctx *ctx);
 RT_API bool rt_alike(const rt_config *c, bool so);
 /* What ranks must agree on before they run entries: RT_ERR on all of them if they do not. */
 RT_API int rt_ranks_open(rt_ctx *ctx);
+/* Where the rows of ranks begin, in bytes; to free(). */
+RT_API int64_t *rt_rows_of_ranks(const rt_config *c, int64_t rows, int64_t row_bytes);
+/* Host memory that the next such call may take again; NULL and a message if there is none. */
+RT_API char *rt_host_memory(rt_ctx *ctx, int64_t bytes);
 
 /* --- basics.c --- */
 
@@ -661,6 +666,9 @@ RT_API void rt_pages_free(rt_ctx *ctx);
 /* A block around a buffer that others have made (rt_dev_adopt), with at least so many bytes. */
 RT_API int rt_adopt(rt_ctx *ctx, rt_mem **out, const void *handle, int64_t bytes);
 RT_API void rt_free_dead_blocks(rt_ctx *ctx);
+/* What each has becomes the other's; names and references stay. Nothing that is noted down may read
+ * or write them. */
+RT_API void rt_exchange_blocks(rt_mem *a, rt_mem *b);
 /* How many bytes could still be allocated; INT64_MAX when the device does not say. */
 RT_API int64_t rt_memory_left(const rt_ctx *ctx);
 RT_API void rt_free_all_blocks(rt_ctx *ctx);

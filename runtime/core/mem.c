@@ -216,6 +216,7 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
     m->name = name;
     m->kept = false;
     m->known = 0;
+    m->rows = 0;
     m->content = ++ctx->contents;
     ctx->live_bytes += m->size;
     if (ctx->live_bytes + ctx->free_bytes > ctx->peak_bytes)
@@ -309,6 +310,18 @@ RT_API void rt_swap(rt_mem **a, rt_mem **b)
     rt_mem *m = *a;
     *a = *b;
     *b = m;
+}
+
+RT_API void rt_exchange_blocks(rt_mem *a, rt_mem *b)
+{
+    rt_mem x = *a, y = *b;
+    *a = y;
+    *b = x;
+    a->refs = x.refs, b->refs = y.refs;
+    a->name = x.name, b->name = y.name;
+    a->next = x.next, b->next = y.next;
+    a->prev = x.prev, b->prev = y.prev;
+    a->next_free = x.next_free, b->next_free = y.next_free;
 }
 
 RT_API bool rt_sole(const rt_mem *m)

@@ -338,6 +338,11 @@ RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int6
 RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t high,
                    int64_t row_bytes);
 
+/* The block holds an array of so many rows, of which, if shared, each rank has its share. */
+RT_API void rt_parted(rt_mem *mem, int64_t rows, bool shared);
+/* The block of an argument of so many rows holds this rank's share; all of them unless shared. */
+RT_API int rt_own_rows(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t row_bytes, bool shared);
+
 /* ------------------------------------------------------------------------------------------------
  * Launching
  * --------------------------------------------------------------------------------------------- */

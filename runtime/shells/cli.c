@@ -386,44 +386,52 @@ static bool rt_run_all(rt_job *j, FILE *times)
     return true;
 }
 
-/* Of a sum no more than its type, as Futhark does. */
-static bool rt_write_result(rt_job *j, int type, int at, bool *ok)
+/* How a value is written. */
+static rt_write_fn *rt_written_as(const rt_options *o, const rt_value *v)
+{
+    const rt_hvalue is = {.prim = v->prim, .rank = v->rank};
+    return o->binary                     ? rt_binary_elements
+           : o->text && rt_is_chars(&is) ? rt_chars_elements
+                                         : rt_text_elements;
+}
+
+/* Of a sum no more than its type, as Futhark does. All ranks come here for what is in parts, even
+ * if rank 0 cannot write any more. */
+static int rt_write_result(rt_job *j, int type, int at, rt_sink *to, int rc)
 {
     int n = rt_type_components(j->ctx->prog, type);
     if (rt_type_holds_sum(j->ctx->prog, type)) {
-        *ok = printf("#<opaque %s>\n", j->ctx->prog->types[type].name) > 0;
-        return true;
+        if (fprintf(to->f, "#<opaque %s>\n", j->ctx->prog->types[type].name) < 0)
+            to->wrong = errno;
+        return rc;
     }
-    for (int i = at; i < at + n && *ok; i++) {
-        rt_hvalue h;
-        if (rt_download(j->ctx, &j->out[i], &h))
-            return false;
-        if (j->o->binary)
-            *ok = rt_write_binary(stdout, &h);
-        else if (j->o->text && rt_is_chars(&h))
-            *ok = rt_write_chars(stdout, &h);
-        else
-            *ok = rt_write_text(stdout, &h) && putchar('\n') != EOF;
-        rt_hvalue_free(&h);
+    for (int i = at; i < at + n; i++) {
+        to->how = rt_written_as(j->o, &j->out[i]);
+        rc = rt_leave(j->ctx, rc, &j->out[i], to);
+        if (rc == RT_OK && !to->wrong && to->how == rt_text_elements && putc('\n', to->f) == EOF)
+            to->wrong = errno;
     }
-    return true;
+    return rc;
 }
 
 static bool rt_write_results(rt_job *j)
 {
-    bool ok = true;
-    for (int i = 0, at = 0; i < j->e->n_out && ok; i++) {
-        if (!rt_write_result(j, j->e->out[i].type, at, &ok)) {
+    rt_sink to = {.f = stdout};
+    int rc = RT_OK;
+    for (int i = 0, at = 0; i < j->e->n_out; i++) {
+        int was = rc;
+        rc = rt_write_result(j, j->e->out[i].type, at, &to, rc);
+        if (rc && !was)
             fprintf(stderr, "%s: result %d: %s\n", j->program, i + 1, rt_error(j->ctx));
-            return false;
-        }
         at += rt_type_components(j->ctx->prog, j->e->out[i].type);
     }
-    if (fflush(stdout) != 0 || !ok) {
-        fprintf(stderr, "%s: cannot write the results: %s\n", j->program, strerror(errno));
+    if (rc)
         return false;
-    }
-    return true;
+    if (fflush(stdout) != 0 && !to.wrong)
+        to.wrong = errno;
+    if (to.wrong)
+        fprintf(stderr, "%s: cannot write the results: %s\n", j->program, strerror(to.wrong));
+    return !to.wrong;
 }
 
 static bool rt_write_profile(rt_job *j)
@@ -471,7 +479,8 @@ static int rt_run_program(rt_ctx *ctx, const rt_options *o, const char *program)
         fprintf(stderr, "%s: cannot write %s: %s\n", program, o->times, strerror(errno));
         ok = false;
     }
-    ok = ok && (!speaks || ((o->quiet || rt_write_results(&j)) && rt_write_profile(&j)));
+    ok = rt_all_well(o, program, ok, NULL) && (o->quiet || rt_write_results(&j)) &&
+         (!speaks || rt_write_profile(&j));
     ok = rt_all_well(o, program, ok, NULL);
     rt_debug(ctx,
              "Peak device memory: %" PRId64 " bytes; blocks allocated: %" PRId64

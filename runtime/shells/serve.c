@@ -227,20 +227,6 @@ static bool rt_cmd_restore(rt_server *s, int n, char **w)
     return rt_all_have(c, ok);
 }
 
-static bool rt_srv_store_one(rt_server *s, FILE *f, const rt_var *v)
-{
-    for (int i = 0; i < v->n; i++) {
-        rt_hvalue h;
-        if (rt_download(s->ctx, &v->values[i], &h))
-            return rt_srv_fail("%s", rt_error(s->ctx));
-        bool ok = rt_write_binary(f, &h);
-        rt_hvalue_free(&h);
-        if (!ok)
-            break; /* closing the file says why */
-    }
-    return true;
-}
-
 static bool rt_cmd_store(rt_server *s, int n, char **w)
 {
     for (int i = 1; i < n; i++)
@@ -249,12 +235,18 @@ static bool rt_cmd_store(rt_server *s, int n, char **w)
     FILE *f = rt_store_open(s->ctx->config.at.rank == 0 ? w[0] : "/dev/null");
     if (!f)
         return rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
-    bool ok = true;
-    for (int i = 1; i < n && ok; i++)
-        ok = rt_srv_store_one(s, f, rt_srv_lookup(s, w[i]));
-    if (!rt_close_written(f) && ok)
-        ok = rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
-    return ok;
+    rt_sink to = {.f = f, .how = rt_binary_elements};
+    int rc = RT_OK;
+    for (int i = 1; i < n; i++) {
+        const rt_var *v = rt_srv_lookup(s, w[i]);
+        for (int k = 0; k < v->n; k++)
+            rc = rt_leave(s->ctx, rc, &v->values[k], &to);
+    }
+    if (!rt_close_written(f) && !to.wrong)
+        to.wrong = errno;
+    if (rc)
+        return rt_srv_fail("%s", rt_error(s->ctx));
+    return !to.wrong || rt_srv_fail("cannot write %s: %s", w[0], strerror(to.wrong));
 }
 
 static bool rt_cmd_free(rt_server *s, int n, char **w)
@@ -600,6 +592,7 @@ RT_API int rt_serve(rt_ctx *ctx)
     rt_srv_ready();
     while (alike && rt_srv_line(&ctx->config, &line, &cap_line)) {
         int n = rt_srv_split(line, &words, &cap);
+        ctx->ranks.failed = false;
         bool ok = n == 0 ? rt_srv_fail("Empty line") : rt_srv_run(&s, n, words);
         alike = rt_alike(&ctx->config, ok);
         if (!alike && ok)

@@ -87,7 +87,7 @@ RT_API int rt_ask_waited(rt_ctx *ctx)
 
 RT_API int rt_download(rt_ctx *ctx, const rt_value *v, rt_hvalue *h)
 {
-    if (rt_ask_waited(ctx))
+    if (rt_whole(ctx, v) || rt_ask_waited(ctx))
         return RT_ERR;
     if (!rt_hvalue_make(h, v->prim, v->rank, v->shape))
         return rt_error_set(ctx, "out of memory for a result");
@@ -115,7 +115,7 @@ RT_API int rt_value_own(rt_ctx *ctx, rt_value *v)
     memcpy(shape.shape, v->shape, sizeof shape.shape);
     int64_t bytes = rt_hvalue_bytes(&shape);
     rt_mem *copy = NULL;
-    if (rt_alloc(ctx, &copy, bytes, "copy of an argument") ||
+    if (rt_whole(ctx, v) || rt_alloc(ctx, &copy, bytes, "copy of an argument") ||
         rt_copy(ctx, copy, 0, v->mem, 0, bytes)) {
         rt_unref(ctx, &copy);
         return RT_ERR;
@@ -151,6 +151,10 @@ static int rt_call_prepare(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_
     ctx->error_told = false;
     ctx->limit.over = false;
     ctx->ranks.failed = false;
+    int n_in = rt_slots_components(ctx->prog, e->n_in, e->in);
+    for (int k = 0; k < n_in; k++)
+        if (rt_whole(ctx, &in[k]))
+            return RT_ERR;
     return rt_own_consumed(ctx, e, in);
 }
 

@@ -29,6 +29,26 @@ RT_API int rt_call_later(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
  * it is asked of results that are wanted. */
 RT_API int rt_ask_waited(rt_ctx *ctx);
 
+/* --- parted.c --- */
+
+/* Bytes of a row of an array. */
+RT_API int64_t rt_row_bytes(const rt_value *v);
+/* From here on the block holds all of v: all ranks ask for it. */
+RT_API int rt_whole(rt_ctx *ctx, const rt_value *v);
+
+/* --- leave.c --- */
+
+/* Where elements go. */
+typedef struct {
+    FILE *f;
+    rt_write_fn *how;
+    int wrong; /* errno of a write that failed, after which there are no more; 0: none has */
+} rt_sink;
+
+/* v goes to rank 0's sink, of what is in parts a piece after the other. All ranks call it; rc: did
+ * all go well so far? If not, nothing goes. */
+RT_API int rt_leave(rt_ctx *ctx, int rc, const rt_value *v, rt_sink *sink);
+
 /* --- elements.c --- */
 
 /* The number of the element with an index of `rank` dimensions of v. */
