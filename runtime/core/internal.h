@@ -325,6 +325,8 @@ typedef struct {
     char *host; /* memory that exchanges go through, kept: new pages cost as much as they do */
     int64_t host_bytes;
     double steps_us;  /* that the slowest of them does in a microsecond */
+    int64_t memory;   /* of the smallest of their devices; 0: one does not say */
+    bool crowded;     /* this call's arguments in parts would hardly have room there as a whole */
     bool failed;      /* in this call, and all know it */
     char error[4096]; /* ... with this message */
 } rt_ranks_state;
@@ -405,6 +407,9 @@ struct rt_ctx {
 RT_API int rt_together(const rt_config *c, const char *wrong, char *text, size_t size);
 /* Is it so on all ranks? */
 RT_API bool rt_all_have(const rt_config *c, bool so);
+/* The type and shape of what rank 0 has read become known to all; ok: it has been, at rank 0. False
+ * on all of them if it was not. */
+RT_API bool rt_tell_shape(const rt_config *c, bool ok, rt_hvalue *v);
 /* What rank 0 has read becomes known to all; ok: it has been, at rank 0. False on all of them if it
  * was not, or one has no memory for it. */
 RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v);

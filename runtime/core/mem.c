@@ -131,12 +131,21 @@ static rt_mem *rt_add_block(rt_ctx *ctx, rt_dev_buffer *buf, int64_t size)
     return m;
 }
 
+RT_API int64_t rt_memory_left(const rt_ctx *ctx)
+{
+    return ctx->device.memory > 0 ? ctx->device.memory - ctx->live_bytes : INT64_MAX;
+}
+
 /* A new block from the driver, or NULL and *err. */
 static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, rt_dev_error *err)
 {
     rt_dev_buffer *buf;
     rt_page *page = NULL;
     int slot = 0;
+    if (ctx->config.memory > 0 && size > rt_memory_left(ctx)) {
+        *err = (rt_dev_error){RT_DEV_REFUSED, "--memory", "more than is allowed"};
+        return NULL;
+    }
     *err = size == RT_BLOCK_ROUND && !RT_WATCHED
                ? rt_small_buffer(ctx, &page, &slot, &buf)
                : rt_dev_alloc(ctx->dev, size, ctx->live_bytes, &buf);
@@ -167,11 +176,6 @@ RT_API int rt_adopt(rt_ctx *ctx, rt_mem **out, const void *handle, int64_t bytes
     ctx->live_bytes += size;
     *out = m;
     return RT_OK;
-}
-
-RT_API int64_t rt_memory_left(const rt_ctx *ctx)
-{
-    return ctx->device.memory > 0 ? ctx->device.memory - ctx->live_bytes : INT64_MAX;
 }
 
 RT_API void rt_content_new(rt_ctx *ctx, rt_mem *m)

@@ -38,6 +38,7 @@ enum {
     RT_O_FORCE,
     RT_O_TEXT,
     RT_O_THREADS,
+    RT_O_MEMORY,
     RT_O_IGNORED,
     RT_O_SIZE /* any that sets a size: the name follows from the option's */
 };
@@ -59,6 +60,7 @@ static const struct option rt_long_options[] = {
     {"platform", required_argument, NULL, 'p'},
     {"list-devices", no_argument, NULL, RT_O_LIST},
     {"threads", required_argument, NULL, RT_O_THREADS},
+    {"memory", required_argument, NULL, RT_O_MEMORY},
     {"tuning", required_argument, NULL, RT_O_TUNING},
     {"param", required_argument, NULL, RT_O_PARAM},
     {"print-params", no_argument, NULL, RT_O_PRINT_PARAMS},
@@ -90,6 +92,7 @@ static const char rt_help[] = RT_HELP_HEAD
     "  -p, --platform NAME          likewise for the platform\n"
     "      --list-devices           list the devices and stop\n"
     "      --threads N              the device 'native' works with N threads\n"
+    "      --memory N               take no more than N bytes of the device's memory\n"
     "      --tuning FILE            take tuning parameters from a file of lines name=int\n"
     "      --param NAME=INT         set one tuning parameter\n"
     "      --print-params           list the tuning parameters with their classes and stop\n"
@@ -139,6 +142,19 @@ static bool rt_set_runs(rt_options *o, const char *program, const char *text)
     return true;
 }
 
+static bool rt_set_memory(rt_options *o, const char *program, const char *text)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || *end || errno || n < 1) {
+        fprintf(stderr, "%s: --memory needs a number of bytes, got '%s'\n", program, text);
+        return false;
+    }
+    o->cfg.memory = n;
+    return true;
+}
+
 static bool rt_set_threads(rt_options *o, const char *program, const char *text)
 {
     char *end;
@@ -184,6 +200,7 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
     case RT_O_PROFILE_JSON: rt_set_profile(o, optarg); break;
     case RT_O_LIST: o->list_devices = true; break;
     case RT_O_THREADS: return rt_set_threads(o, program, optarg);
+    case RT_O_MEMORY: return rt_set_memory(o, program, optarg);
     case RT_O_TUNING: rt_add_setting(o, true, rt_format("%s", optarg)); break;
     case RT_O_PARAM: rt_add_setting(o, false, rt_format("%s", optarg)); break;
     case RT_O_PRINT_PARAMS: o->print_params = true; break;
@@ -244,10 +261,10 @@ static bool rt_parse_options(rt_options *o, int argc, char **argv)
 /* Rank 0 speaks for all. */
 static void rt_join(const rt_program *prog, rt_options *o, int *argc, char ***argv)
 {
-    o->cfg.comm = prog->comm;
-    if (!prog->comm)
+    o->cfg.comm = prog->ranks ? prog->ranks->comm : NULL;
+    if (!prog->ranks)
         return;
-    o->cfg.at = prog->comm->open(argc, argv);
+    o->cfg.at = prog->ranks->comm->open(argc, argv);
     if (o->cfg.at.rank > 0 &&
         !(freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr)))
         abort();
@@ -297,35 +314,50 @@ static const rt_entry_def *rt_find_entry(const rt_program *prog, const char *pro
     return NULL;
 }
 
+/* What is wrong with argument i, on standard error. */
+static bool rt_argument_wrong(const rt_job *j, int i, const char *sep, const char *wrong)
+{
+    const rt_slot_def *slot = &j->e->in[i];
+    fprintf(stderr, "%s: argument %d (%s%s%s)%s%s\n", j->program, i + 1,
+            slot->name ? slot->name : "", slot->name ? ": " : "",
+            j->ctx->prog->types[slot->type].name, sep, wrong);
+    return false;
+}
+
+/* Component k of parameter i, of which the entry needs all. */
+static bool rt_read_whole(rt_job *j, rt_reader *r, int i, rt_prim prim, int rank, rt_value *v)
+{
+    rt_hvalue h;
+    bool first = j->o->cfg.at.rank == 0, ok = first && rt_read_value(r, prim, rank, &h);
+    if (first && !ok)
+        rt_argument_wrong(j, i, ": ", r->error);
+    if (!rt_tell_value(&j->o->cfg, ok, &h))
+        return false;
+    int rc = rt_agree(j->ctx, rt_upload(j->ctx, &h, v), RT_AT_BEGIN);
+    rt_hvalue_free(&h);
+    if (rc)
+        fprintf(stderr, "%s: argument %d: %s\n", j->program, i + 1, rt_error(j->ctx));
+    return rc == RT_OK;
+}
+
 /* Reads and uploads parameter i, whose components start at `at`. */
 static bool rt_read_argument(rt_job *j, rt_reader *r, int i, int at)
 {
     const rt_program *prog = j->ctx->prog;
-    const rt_slot_def *slot = &j->e->in[i];
-    int n = rt_type_components(prog, slot->type);
-    if (rt_type_holds_sum(prog, slot->type)) {
-        fprintf(stderr, "%s: argument %d (%s%s%s) cannot be read: it is or holds a sum\n",
-                j->program, i + 1, slot->name ? slot->name : "", slot->name ? ": " : "",
-                prog->types[slot->type].name);
-        return false;
-    }
+    const bool *parted = rt_parted_in(prog, j->e);
+    int type = j->e->in[i].type, n = rt_type_components(prog, type);
+    if (rt_type_holds_sum(prog, type))
+        return rt_argument_wrong(j, i, " cannot be read: it is or holds a sum", "");
     for (int k = 0; k < n; k++) {
         rt_prim prim = RT_I32;
         rt_hvalue h;
         int rank = 0;
-        rt_type_component(prog, slot->type, k, &prim, &rank);
-        bool first = j->o->cfg.at.rank == 0, ok = first && rt_read_value(r, prim, rank, &h);
-        if (first && !ok)
-            fprintf(stderr, "%s: argument %d (%s%s%s): %s\n", j->program, i + 1,
-                    slot->name ? slot->name : "", slot->name ? ": " : "",
-                    prog->types[slot->type].name, r->error);
-        if (!rt_tell_value(&j->o->cfg, ok, &h))
-            return false;
-        int rc = rt_agree(j->ctx, rt_upload(j->ctx, &h, &j->in[at + k]), RT_AT_BEGIN);
-        rt_hvalue_free(&h);
-        if (rc) {
-            fprintf(stderr, "%s: argument %d: %s\n", j->program, i + 1, rt_error(j->ctx));
-            return false;
+        rt_type_component(prog, type, k, &prim, &rank);
+        if (rt_ranks(j->ctx) == 1 || !parted || !parted[at + k]) {
+            if (!rt_read_whole(j, r, i, prim, rank, &j->in[at + k]))
+                return false;
+        } else if (rt_arrive(j->ctx, r, NULL, prim, rank, &h, &j->in[at + k])) {
+            return rt_argument_wrong(j, i, ": ", rt_error(j->ctx));
         }
     }
     return true;
@@ -611,7 +643,7 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
         fprintf(stderr, "%s: cannot write to standard output: %s\n", program, strerror(errno));
         rc = 1;
     }
-    if (prog->comm)
-        prog->comm->close();
+    if (prog->ranks)
+        prog->ranks->comm->close();
     return rc;
 }

@@ -372,10 +372,9 @@ static int rt_check_value(rt_ctx *ctx, int type, int n, const rt_hvalue *h)
 RT_API int rt_take_value(rt_ctx *ctx, int type, rt_hvalue *h, rt_value *out)
 {
     int n = rt_type_components(ctx->prog, type);
-    memset(out, 0, (size_t)n * sizeof *out);
     int rc = rt_check_value(ctx, type, n, h);
     for (int i = 0; i < n && rc == RT_OK; i++)
-        rc = rt_upload(ctx, &h[i], &out[i]);
+        rc = h[i].data ? rt_upload(ctx, &h[i], &out[i]) : RT_OK;
     for (int i = 0; i < n; i++)
         rt_hvalue_free(&h[i]);
     if (rc)

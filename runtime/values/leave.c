@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RT_MOVED = 1 << 24 }; /* bytes that are moved at once */
-
 static void rt_sink_take(rt_sink *s, const rt_hvalue *v, int64_t from, int64_t n, const void *elems)
 {
     if (!s->wrong && !s->how(s->f, v, from, n, elems))
