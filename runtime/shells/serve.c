@@ -271,7 +271,7 @@ static bool rt_cmd_store(rt_server *s, int n, char **w)
     FILE *f = rt_store_open(s->ctx->config.at.rank == 0 ? w[0] : "/dev/null");
     if (!f)
         return rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
-    rt_sink to = {.f = f, .how = rt_binary_elements};
+    rt_sink to = {.f = f, .path = w[0], .how = rt_binary_elements};
     int rc = RT_OK;
     for (int i = 1; i < n; i++) {
         const rt_var *v = rt_srv_lookup(s, w[i]);

@@ -52,7 +52,8 @@ RT_API int rt_arrive(rt_ctx *ctx, rt_reader *r, const char *path, rt_prim prim, 
 
 /* Where elements go. */
 typedef struct {
-    FILE *f;
+    FILE *f;          /* of rank 0 */
+    const char *path; /* of a file that other ranks may see; NULL: there is none */
     rt_write_fn *how;
     int wrong; /* errno of a write that failed, after which there are no more; 0: none has */
 } rt_sink;

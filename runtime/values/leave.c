@@ -1,10 +1,14 @@
 /* Values that leave the program: to rank 0, which writes them; of an array in parts (parted.c) a
- * piece after the other, so that nobody needs memory for all of it. */
+ * piece after the other, so that nobody needs memory for all of it. Where they go to a file that
+ * all ranks see, each writes its own rows. */
 #include "runtime/values/boundary.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void rt_sink_take(rt_sink *s, const rt_hvalue *v, int64_t from, int64_t n, const void *elems)
 {
@@ -37,6 +41,61 @@ static int rt_rows_leave(rt_ctx *ctx, int r, const int64_t *at, rt_mem *mem, con
     return rc;
 }
 
+/* The file behind what was written so far, if all ranks see it; else -1. *begin: where that ends.
+ */
+static int rt_open_behind(const rt_config *c, const rt_sink *sink, int64_t *begin)
+{
+    struct stat st;
+    int64_t file[2] = {-1, 0}; /* its size, its number */
+    if (!sink->path || sink->how != rt_binary_elements)
+        return -1;
+    if (c->at.rank == 0 && !sink->wrong && fflush(sink->f) == 0 &&
+        fstat(fileno(sink->f), &st) == 0 && S_ISREG(st.st_mode)) {
+        file[0] = st.st_size;
+        file[1] = (int64_t)st.st_ino;
+    }
+    c->comm->tell(file, sizeof file);
+    if (file[0] < 0)
+        return -1;
+    int fd = open(sink->path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    bool same = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == file[0] &&
+                (int64_t)st.st_ino == file[1];
+    *begin = file[0];
+    if (rt_all_have(c, same))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* errno of what failed, or 0. */
+static int rt_piece_written(int fd, int64_t at, const char *piece, int64_t bytes)
+{
+    for (int64_t n = 0; n < bytes;) {
+        ssize_t put = pwrite(fd, piece + n, (size_t)(bytes - n), (off_t)(at + n));
+        if (put <= 0 && errno != EINTR)
+            return errno ? errno : EIO;
+        n += put > 0 ? put : 0;
+    }
+    return 0;
+}
+
+/* The rows of this rank, to the file, of which the array begins at byte `begin`. */
+static int rt_rows_written(rt_ctx *ctx, int fd, int64_t begin, const int64_t *at, rt_mem *mem,
+                           char *piece)
+{
+    int64_t from = at[ctx->config.at.rank], end = at[ctx->config.at.rank + 1], off = 0;
+    for (; off < end - from; off += RT_MOVED) {
+        int64_t left = end - from - off, bytes = left < RT_MOVED ? left : RT_MOVED;
+        if (rt_read(ctx, mem, off, bytes, piece))
+            return RT_ERR;
+        int wrong = rt_piece_written(fd, begin + from + off, piece, bytes);
+        if (wrong)
+            return rt_error_set(ctx, "cannot write its rows: %s", strerror(wrong));
+    }
+    return RT_OK;
+}
+
 static int rt_parts_leave(rt_ctx *ctx, const rt_value *v, const rt_hvalue *shape, rt_sink *sink,
                           int rc)
 {
@@ -46,7 +105,18 @@ static int rt_parts_leave(rt_ctx *ctx, const rt_value *v, const rt_hvalue *shape
         return RT_ERR;
     int64_t *at = rt_rows_of_ranks(c, v->shape[0], rt_row_bytes(v));
     rc = RT_OK;
-    for (int r = 0; r < c->at.ranks; r++)
+    int64_t begin = 0;
+    int fd = at[c->at.ranks] > 0 ? rt_open_behind(c, sink, &begin) : -1;
+    if (c->at.rank == 0 && (fd >= 0 || at[c->at.ranks] == 0))
+        rt_sink_take(sink, shape, 0, 0, NULL); /* what it begins with, or all that it is */
+    if (fd >= 0) {
+        begin += RT_HEAD + (int64_t)sizeof *shape->shape * shape->rank;
+        rc = rt_rows_written(ctx, fd, begin, at, v->mem, piece);
+        close(fd);
+        if (c->at.rank == 0 && fseeko(sink->f, begin + at[c->at.ranks], SEEK_SET) != 0)
+            sink->wrong = errno;
+    }
+    for (int r = 0; r < c->at.ranks && fd < 0; r++)
         rc = rt_rows_leave(ctx, r, at, v->mem, shape, sink, piece, rc);
     free(at);
     return rt_agree(ctx, rc, RT_AT_ROWS);
