@@ -202,36 +202,47 @@ RT_API void rt_scalar_text(rt_prim p, const void *elem, char *buf, size_t n)
     }
 }
 
-/* Writes dimension d and those inside it, from *at on. */
-static void rt_write_rows(FILE *f, const rt_hvalue *v, int d, const unsigned char **at)
+/* What stands between element i - 1 and element i: as many rows end, and begin, as i is a multiple
+ * of their sizes. Before the first one they begin, behind the last one they end. */
+static void rt_write_between(FILE *f, const rt_hvalue *v, int64_t i, int64_t count)
 {
-    char buf[48];
-    if (d == v->rank) {
-        rt_scalar_text(v->prim, *at, buf, sizeof buf);
+    int rows = 0;
+    for (int64_t size = 1; rows < v->rank; rows++) {
+        size *= v->shape[v->rank - 1 - rows];
+        if (i % size != 0)
+            break;
+    }
+    for (int d = 0; i > 0 && d < rows; d++)
+        putc(']', f);
+    if (i > 0 && i < count)
+        fputs(", ", f);
+    for (int d = 0; i < count && d < rows; d++)
+        putc('[', f);
+}
+
+RT_API bool rt_text_elements(FILE *f, const rt_hvalue *v, int64_t from, int64_t n,
+                             const void *elems)
+{
+    const unsigned char *at = elems;
+    int64_t count = rt_hvalue_count(v);
+    char buf[RT_MAX_RANK * 24];
+    if (count == 0) {
+        rt_hvalue_type(v, buf, sizeof buf);
+        fprintf(f, "empty(%s)", buf);
+    }
+    for (int64_t i = from; i < from + n; i++, at += rt_prim_size(v->prim)) {
+        rt_write_between(f, v, i, count);
+        rt_scalar_text(v->prim, at, buf, sizeof buf);
         fputs(buf, f);
-        *at += rt_prim_size(v->prim);
-        return;
     }
-    putc('[', f);
-    for (int64_t i = 0; i < v->shape[d]; i++) {
-        if (i > 0)
-            fputs(", ", f);
-        rt_write_rows(f, v, d + 1, at);
-    }
-    putc(']', f);
+    if (n > 0 && from + n == count)
+        rt_write_between(f, v, count, count);
+    return !ferror(f);
 }
 
 RT_API bool rt_write_text(FILE *f, const rt_hvalue *v)
 {
-    if (rt_hvalue_count(v) == 0) {
-        char type[RT_MAX_RANK * 24];
-        rt_hvalue_type(v, type, sizeof type);
-        fprintf(f, "empty(%s)", type);
-    } else {
-        const unsigned char *at = v->data;
-        rt_write_rows(f, v, 0, &at);
-    }
-    return !ferror(f);
+    return rt_text_elements(f, v, 0, rt_hvalue_count(v), v->data);
 }
 
 RT_API bool rt_is_chars(const rt_hvalue *v)
@@ -239,14 +250,19 @@ RT_API bool rt_is_chars(const rt_hvalue *v)
     return v->prim == RT_U8 && v->rank == 1;
 }
 
-RT_API bool rt_write_chars(FILE *f, const rt_hvalue *v)
+RT_API bool rt_chars_elements(FILE *f, const rt_hvalue *v, int64_t from, int64_t n,
+                              const void *elems)
 {
-    size_t n = (size_t)v->shape[0];
-    const char *text = v->data;
-    fwrite(text, 1, n, f);
-    if (n == 0 || text[n - 1] != '\n')
+    const char *text = elems;
+    fwrite(text, 1, (size_t)n, f);
+    if (from + n == v->shape[0] && (n == 0 || text[n - 1] != '\n'))
         putc('\n', f);
     return !ferror(f);
+}
+
+RT_API bool rt_write_chars(FILE *f, const rt_hvalue *v)
+{
+    return rt_chars_elements(f, v, 0, v->shape[0], v->data);
 }
 
 RT_API void rt_binary_head(rt_prim prim, int rank, char head[RT_HEAD])
@@ -259,15 +275,22 @@ RT_API void rt_binary_head(rt_prim prim, int rank, char head[RT_HEAD])
     memcpy(head + 3, name, 4);
 }
 
-RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v)
+RT_API bool rt_binary_elements(FILE *f, const rt_hvalue *v, int64_t from, int64_t n,
+                               const void *elems)
 {
     char head[RT_HEAD];
-    size_t bytes = (size_t)rt_hvalue_bytes(v);
-    rt_binary_head(v->prim, v->rank, head);
-    fwrite(head, 1, sizeof head, f);
-    fwrite(v->shape, 8, (size_t)v->rank, f);
-    fwrite(v->data, 1, bytes, f);
+    if (from == 0) {
+        rt_binary_head(v->prim, v->rank, head);
+        fwrite(head, 1, sizeof head, f);
+        fwrite(v->shape, 8, (size_t)v->rank, f);
+    }
+    fwrite(elems, (size_t)rt_prim_size(v->prim), (size_t)n, f);
     return !ferror(f);
+}
+
+RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v)
+{
+    return rt_binary_elements(f, v, 0, rt_hvalue_count(v), v->data);
 }
 
 RT_API FILE *rt_file_open(const char *path, bool pipe, const char **wrong)

@@ -105,6 +105,8 @@ typedef struct {
     char error[512]; /* of the last failed call, with position */
 } rt_reader;
 
+/* Elements as they were read from a file, made valid ones. */
+RT_API void rt_mend_elements(rt_prim p, unsigned char *data, size_t n);
 /* Reads values from an open file (not closed by rt_reader_close). */
 RT_API bool rt_reader_file(rt_reader *r, FILE *f, const char *name);
 /* Opens a file; a name ending in .gz is unpacked by gzip. False and r->error when it cannot. */
@@ -120,6 +122,13 @@ RT_API bool rt_reader_close(rt_reader *r);
  * suffix, another rank or ragged rows is an error. False: r->error says what and where ("standard
  * input:3:7: expected ..., got ..."), *v is empty. */
 RT_API bool rt_read_value(rt_reader *r, rt_prim prim, int rank, rt_hvalue *v);
+/* The same, but leaves off where the elements of a binary value begin: then *v has no data. They
+ * are read by rt_read_elements, of *v, n at a time; or left out, of a file, by rt_reader_leap. */
+RT_API bool rt_read_begin(rt_reader *r, rt_prim prim, int rank, rt_hvalue *v);
+RT_API bool rt_read_elements(rt_reader *r, const rt_hvalue *v, int64_t n, void *dst);
+RT_API bool rt_reader_leap(rt_reader *r, int64_t bytes);
+/* Bytes of the file that it reads as it is; -1: it reads no such file. */
+RT_API int64_t rt_reader_file_size(const rt_reader *r);
 /* Reads the next value, whatever its type: untyped integers are i32 (i64 when they do not fit any
  * more), untyped decimals f64. The first element decides an array's type. */
 RT_API bool rt_read_any(rt_reader *r, rt_hvalue *v);
@@ -150,6 +159,11 @@ RT_API FILE *rt_file_open(const char *path, bool pipe, const char **wrong);
 RT_API bool rt_close_written(FILE *f);
 /* One scalar as text, with suffix, into buf (48 bytes are enough). */
 RT_API void rt_scalar_text(rt_prim p, const void *elem, char *buf, size_t n);
+
+/* Of a value that is written piece by piece: elements from .. from + n - 1 of v, whose own data is
+ * not looked at. From the first element to the last one; of no elements, in one piece. */
+typedef bool rt_write_fn(FILE *f, const rt_hvalue *v, int64_t from, int64_t n, const void *elems);
+RT_API rt_write_fn rt_text_elements, rt_chars_elements, rt_binary_elements;
 
 /* --- Comparing --- */
 

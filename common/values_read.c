@@ -3,14 +3,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { RT_READ_WINDOW = 1 << 16, RT_MAX_TOKEN = 512 };
@@ -29,70 +25,6 @@ RT_API bool rt_reader_file(rt_reader *r, FILE *f, const char *name)
     return r->buf != NULL;
 }
 
-/* What gzip makes of a file, and its process. No shell is in between, and no path either. */
-static FILE *rt_gzip_open(FILE *packed, long *process)
-{
-    static char *const argv[] = {"gzip", "-dc", NULL};
-    int fd[2];
-    pid_t pid;
-    sigset_t pipes;
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    if (pipe2(fd, O_CLOEXEC) != 0)
-        return NULL;
-    sigemptyset(&pipes);
-    sigaddset(&pipes, SIGPIPE);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, fileno(packed), 0);
-    posix_spawn_file_actions_adddup2(&files, fd[1], 1);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigdefault(&attr, &pipes);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
-    int err = posix_spawnp(&pid, "gzip", &files, &attr, argv, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attr);
-    close(fd[1]);
-    FILE *f = err ? NULL : fdopen(fd[0], "rb");
-    if (!f)
-        close(fd[0]);
-    errno = err ? err : errno;
-    *process = pid;
-    return f;
-}
-
-RT_API bool rt_reader_open(rt_reader *r, const char *path)
-{
-    size_t n = strlen(path);
-    long process = 0;
-    const char *wrong;
-    FILE *f = rt_file_open(path, false, &wrong);
-    memset(r, 0, sizeof *r);
-    if (f && n > 3 && strcmp(path + n - 3, ".gz") == 0) {
-        FILE *packed = f;
-        f = rt_gzip_open(packed, &process);
-        fclose(packed);
-        if (!f) {
-            snprintf(r->error, sizeof r->error, "cannot read %s: gzip: %s", path, strerror(errno));
-            return false;
-        }
-    }
-    if (!f) {
-        snprintf(r->error, sizeof r->error, "cannot read %s: %s", path, wrong);
-        return false;
-    }
-    bool ok = rt_reader_file(r, f, path);
-    r->f = f;
-    r->opened = true;
-    r->unpacker = process;
-    if (!ok) {
-        char error[sizeof r->error];
-        memcpy(error, r->error, sizeof error);
-        (void)rt_reader_close(r);
-        memcpy(r->error, error, sizeof error);
-    }
-    return ok;
-}
-
 RT_API void rt_reader_mem(rt_reader *r, const void *text, size_t n, const char *name)
 {
     memset(r, 0, sizeof *r);
@@ -100,26 +32,6 @@ RT_API void rt_reader_mem(rt_reader *r, const void *text, size_t n, const char *
     r->line = r->col = 1;
     r->buf = (unsigned char *)(uintptr_t)text;
     r->len = n;
-}
-
-RT_API bool rt_reader_close(rt_reader *r)
-{
-    bool ok = true;
-    if (r->f) {
-        int status = 0;
-        free(r->buf);
-        if (r->opened)
-            fclose(r->f);
-        while (r->unpacker && waitpid((pid_t)r->unpacker, &status, 0) < 0 && errno == EINTR)
-            ;
-        ok = status == 0;
-    }
-    if (!ok)
-        snprintf(r->error, sizeof r->error, "%s: gzip could not unpack it", r->name);
-    r->f = NULL;
-    r->buf = NULL;
-    r->pos = r->len = 0;
-    return ok;
 }
 
 /* Makes sure that k+1 bytes are in the window, if the stream has them. */
@@ -427,6 +339,8 @@ typedef struct {
     int64_t shape[RT_MAX_RANK]; /* -1: not known yet */
     unsigned char *data;
     size_t n, cap; /* bytes */
+    bool begins;   /* the elements of a binary one are not wanted yet, ... */
+    bool begun;    /* ... and come next */
 } rt_building;
 
 static bool rt_push_bytes(rt_building *b, const void *bytes, size_t k)
@@ -694,6 +608,28 @@ static bool rt_read_text_value(rt_building *b)
     return rt_read_element(b);
 }
 
+RT_API void rt_mend_elements(rt_prim p, unsigned char *data, size_t n)
+{
+    for (size_t i = 0; p == RT_BOOL && i < n; i++)
+        data[i] = data[i] != 0;
+}
+
+static bool rt_data_ends(rt_reader *r, int64_t bytes)
+{
+    return rt_read_error(r, "the data ends in the middle of an array of %" PRId64 " bytes", bytes);
+}
+
+RT_API bool rt_read_elements(rt_reader *r, const rt_hvalue *v, int64_t n, void *dst)
+{
+    size_t bytes = (size_t)(n * rt_prim_size(v->prim));
+    r->binary = true;
+    bool ok = rt_read_bytes(r, dst, bytes) || rt_data_ends(r, rt_hvalue_bytes(v));
+    r->binary = false;
+    if (ok)
+        rt_mend_elements(v->prim, dst, bytes);
+    return ok;
+}
+
 /* The elements of a binary array. Room is made as data arrives: headers may be wrong. */
 static bool rt_read_binary_data(rt_building *b, int64_t bytes)
 {
@@ -705,13 +641,10 @@ static bool rt_read_binary_data(rt_building *b, int64_t bytes)
             return rt_read_error(b->r, "out of memory for an array of %" PRId64 " bytes", bytes);
         b->data = data;
         if (!rt_read_bytes(b->r, b->data + b->n, step))
-            return rt_read_error(
-                b->r, "the data ends in the middle of an array of %" PRId64 " bytes", bytes);
+            return rt_data_ends(b->r, bytes);
         b->n += step;
     }
-    if (b->prim == RT_BOOL)
-        for (size_t i = 0; i < b->n; i++)
-            b->data[i] = b->data[i] != 0;
+    rt_mend_elements(b->prim, b->data, b->n);
     return true;
 }
 
@@ -749,7 +682,8 @@ static bool rt_read_binary_value(rt_building *b)
     int64_t bytes = rt_shape_bytes(p, rank, b->shape);
     if (bytes < 0)
         return rt_read_error(r, "the array is larger than any memory");
-    return rt_read_binary_data(b, bytes);
+    b->begun = b->begins;
+    return b->begun || rt_read_binary_data(b, bytes);
 }
 
 static bool rt_read_building(rt_building *b, rt_hvalue *v)
@@ -783,7 +717,16 @@ static bool rt_read_building(rt_building *b, rt_hvalue *v)
     v->rank = b->rank;
     memcpy(v->shape, b->shape, sizeof b->shape);
     v->data = b->data;
+    if (b->begun)
+        rt_hvalue_free(v);
     return true;
+}
+
+RT_API bool rt_read_begin(rt_reader *r, rt_prim prim, int rank, rt_hvalue *v)
+{
+    rt_building b = {.r = r, .prim = prim, .prim_known = true, .rank_known = true, .rank = rank};
+    b.begins = true;
+    return rt_read_building(&b, v);
 }
 
 RT_API bool rt_read_value(rt_reader *r, rt_prim prim, int rank, rt_hvalue *v)

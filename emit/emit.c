@@ -125,7 +125,7 @@ static void emit_program(Emit *em, const char *name)
                table_ref(plan_n_params(p), "params"), table_ref(p->sites.n, "sites"),
                table_ref(em->b->types.n, "types"), p->server ? "true" : "false",
                p->same_products ? "true" : "false", (unsigned long long)em->kernels_hash,
-               table_ref(p->kernels.n, "texts"), p->ranks ? "&rt_mpi" : "NULL");
+               table_ref(p->kernels.n, "texts"), p->ranks ? "&ranks" : "NULL");
 }
 
 /* "dir/prog.sf" -> "prog" */

@@ -420,20 +420,30 @@ static void emit_ranks(Fn *f, const HostOp *op)
     out_puts(f->o, ";\n");
 }
 
-static void emit_gather(Fn *f, const HostOp *op)
+static void emit_rows(Fn *f, const HostOp *op)
 {
     Ctx *cx = f->em->cx;
     const KExp *row = sx_mul(cx, sx_product(cx, op->dims.at + 1, op->dims.n - 1),
                              sx_const(cx, prim_type_bytes[op->type]));
-    const Atoms *args = &op->ranks->ranks.args;
+    const Exp *e = op->ranks;
+    const Atom *args = e->ranks.args.at;
+    const char *mem = mem_c(f, op->dst.mem);
+    if (e->kind == E_PARTED) {
+        out_printf(f->o, "rt_parted(%s, %s, %s);\n", mem, atom_c(args[1]), atom_c(args[2]));
+        return;
+    }
     call_begin(f);
-    if (args->n <= 2)
-        out_printf(f->o, "rt_gather(ctx, %s, %s, %s, %s)", mem_c(f, op->dst.mem),
-                   args->n == 2 ? atom_c(args->at[1]) : "RT_SHARE",
+    if (e->kind == E_ROWS)
+        out_printf(f->o, "rt_own_rows(ctx, %s, %s, %s, %s)", mem,
+                   size_c(f, sx_atom(cx, atom_type(args[0]).dims[0])), size_c(f, row),
+                   atom_c(args[2]));
+    else if (e->ranks.args.n <= 2)
+        out_printf(f->o, "rt_gather(ctx, %s, %s, %s, %s)", mem,
+                   e->ranks.args.n == 2 ? atom_c(args[1]) : "RT_SHARE",
                    size_c(f, sx_atom(cx, op->dims.at[0])), size_c(f, row));
     else
-        out_printf(f->o, "rt_halo(ctx, %s, %s, %s, %s, %s)", mem_c(f, op->dst.mem),
-                   atom_c(args->at[1]), atom_c(args->at[2]), atom_c(args->at[3]), size_c(f, row));
+        out_printf(f->o, "rt_halo(ctx, %s, %s, %s, %s, %s)", mem, atom_c(args[1]), atom_c(args[2]),
+                   atom_c(args[3]), size_c(f, row));
     call_end(f);
 }
 
@@ -706,7 +716,7 @@ static void emit_op(Fn *f, const CodeItem *it)
     case H_SET: emit_set(f, op); return;
     case H_SUFF: emit_suff(f, op); return;
     case H_RANKS: emit_ranks(f, op); return;
-    case H_GATHER: emit_gather(f, op); return;
+    case H_ROWS: emit_rows(f, op); return;
     case H_CHOOSE: emit_choose(f, op); return;
     case H_READ: emit_read(f, op); return;
     case H_RECALL: emit_recall(f, op); return;

@@ -98,6 +98,39 @@ static void emit_used_params(Emit *em, const BEntry *e)
     out_puts(em->o, "};\n");
 }
 
+/* Which values of an entry's parameters may be the rank's rows alone: the table's name. */
+static const char *emit_parted(Emit *em, const EntryPlan *ep)
+{
+    bool any = false, *parted = NEWN(em->cx->perm, bool, ep->param_locs.n + 1);
+    for (int i = 0; i < ep->ops.n; i++) { /* all at the beginning, of the entry itself */
+        const HostOp *op = ep->ops.at[i];
+        for (int k = 0; op->kind == H_ROWS && op->ranks->kind == E_ROWS && k < ep->param_locs.n;
+             k++)
+            any |= parted[k] |= ep->param_locs.at[k].mem == op->dst.mem;
+    }
+    if (!any)
+        return "NULL";
+    const char *name = arena_printf(em->cx->perm, "parted_%s", c_ident(ep->entry->name));
+    out_printf(em->o, "static const bool %s[] = {", name);
+    for (int k = 0; k < ep->param_locs.n; k++)
+        out_printf(em->o, "%s%d", k ? ", " : "", parted[k]);
+    out_puts(em->o, "};\n");
+    return name;
+}
+
+/* What a program for several ranks has besides. */
+static void emit_ranks_def(Emit *em)
+{
+    int n = em->b->entries.n;
+    const char **names = NEWN(em->cx->perm, const char *, n + 1);
+    for (int i = 0; i < n; i++)
+        names[i] = emit_parted(em, em->b->entries.at[i].plan);
+    out_puts(em->o, "static const bool *const parted[] = {");
+    for (int i = 0; i < n; i++)
+        out_printf(em->o, "%s, ", names[i]);
+    out_puts(em->o, "NULL};\nstatic const rt_ranks_def ranks = {&rt_mpi, parted};\n\n");
+}
+
 static const char *ref(Ctx *cx, int n, const char *prefix, const char *name)
 {
     return n ? arena_printf(cx->perm, "%s_%s", prefix, name) : "NULL";
@@ -140,4 +173,6 @@ void emit_entries(Emit *em)
                    (unsigned long long)(plan_entry_key(e->plan, em->kernel_hashes) ^ runtime));
     }
     out_puts(em->o, "};\n\n");
+    if (em->p->ranks)
+        emit_ranks_def(em);
 }

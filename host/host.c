@@ -65,7 +65,7 @@ static void suff_stm(PlanBuild *pb, const Stm *s)
 static void ranks_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (e->kind == E_GATHER) {
+    if (exp_is_rows(e)) {
         host_array_stm(pb, s);
         return;
     }

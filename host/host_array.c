@@ -215,10 +215,10 @@ static void replicate_stm(PlanBuild *pb, const Stm *s)
     copy_array(pb, e->loc, dst, src, v->type);
 }
 
-static void gather_stm(PlanBuild *pb, const Stm *s)
+static void rows_stm(PlanBuild *pb, const Stm *s)
 {
     Var *v = s->pat.at[0];
-    pb_op(pb, (HostOp){.kind = H_GATHER,
+    pb_op(pb, (HostOp){.kind = H_ROWS,
                        .loc = s->exp->loc,
                        .dst = *pb_loc(pb, v),
                        .type = v->type.elem,
@@ -355,7 +355,9 @@ void host_array_stm(PlanBuild *pb, const Stm *s)
     case E_INDEX: index_stm(pb, s); return;
     case E_UPDATE: update_stm(pb, s); return;
     case E_IOTA: iota_stm(pb, s); return;
-    case E_GATHER: gather_stm(pb, s); return;
+    case E_GATHER:
+    case E_ROWS:
+    case E_PARTED: rows_stm(pb, s); return;
     case E_REPLICATE: replicate_stm(pb, s); return;
     case E_SCRATCH: host_result(pb, s->pat.at[0]); return;
     case E_ARRAYLIT: arraylit_stm(pb, s); return;

@@ -147,7 +147,7 @@ typedef enum {
     I_SOAC, /* map, reduce, scan, redomap, scanomap, scatter, hist */
     I_SEG,  /* segmap, segred, segscan, segscatter, seghist */
     I_SUFF,
-    I_RANKS, /* RANKS forms but GATHER: the interpreter is one rank */
+    I_RANKS, /* RANKS forms but those of arrays: the interpreter is one rank */
     I_END
 } InsOp;
 

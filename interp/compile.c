@@ -616,7 +616,7 @@ static void compile_exp(Block *k, const Stm *s)
         emit(k, p);
         break;
     case M_ranks:
-        if (e->kind == E_GATHER) {
+        if (exp_is_rows(e)) {
             emit_unary(k, s, I_ALIAS, e->ranks.args.at[0]);
             break;
         }

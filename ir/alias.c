@@ -608,7 +608,9 @@ static RootSet **walk_exp(Alias *al, const Exp *e)
     case M_ranks:
         if (e->kind == E_GATHER)
             consume(al, &e->ranks.args.at[0]);
-        return NULL;
+        if (e->kind == E_GATHER || !exp_is_rows(e))
+            return NULL;
+        break;
     case M_branch: return if_roots(al, e);
     case M_loop: return loop_roots(al, e);
     case M_soac: walk_soac(al, e); return NULL;
@@ -616,7 +618,9 @@ static RootSet **walk_exp(Alias *al, const Exp *e)
     default: break;
     }
     /* A manifest array may have been laid out as it shall be. */
-    Atom of = e->kind == E_MANIFEST ? e->rearrange.arr : exp_view_of(e);
+    Atom of = e->kind == E_MANIFEST ? e->rearrange.arr
+              : exp_is_rows(e)      ? e->ranks.args.at[0]
+                                    : exp_view_of(e);
     if (!of.var)
         return NULL;
     RootSet **rs = NEW(al->cx->perm, RootSet *);

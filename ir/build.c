@@ -532,6 +532,8 @@ Types exp_types(Ctx *cx, const Exp *e)
     case M_ranks:
         if (e->kind == E_GATHER)
             ONE(atom_type(e->ranks.args.at[0]));
+        else if (e->kind == E_ROWS || e->kind == E_PARTED)
+            ONE(type_array(cx, type_row(atom_type(e->ranks.args.at[0])), e->ranks.args.at[1]));
         else
             ONE(type_prim(e->kind == E_SHARED ? T_BOOL
                           : e->kind == E_PEER ? e->ranks.type

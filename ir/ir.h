@@ -300,11 +300,11 @@ struct Exp {
             struct ExtType *type; /* of the values */
             Atoms args;
         } trace;
-        /* What ranks do together, all of them in the same order, at the host level. SHARED: steps
-         * of work, elements gathered behind it; SHARE: n, ranks (mf_share); EXCHANGE: scalars;
-         * PEER: which of them (a constant), the exchange, whose; GATHER: an array, of whose n rows
-         * a rank has those of SHARE n RANKS, or (first) those before the next rank's, and gets all;
-         * or (n, lo, hi) of lo rows, a rank's, hi rows: it gets those of the ranks beside it */
+        /* What ranks do together, all in the same order, at the host level. SHARED: steps of work,
+         * elements gathered behind it; SHARE: n, ranks (mf_share); EXCHANGE: scalars; PEER: which
+         * (constant), exchange, whose; GATHER: an array, of whose n rows a rank has its SHARE, or
+         * those from `first` to the next rank's; or (n, lo, hi) lo rows, its own, hi rows: those
+         * beside. ROWS: an argument, count, shared; PARTED: count rows, n, shared */
         struct {
             const char *name; /* SHARED: ENTRY.suff_dist_K */
             PrimType type;
@@ -672,6 +672,7 @@ static inline bool nest_has_rows(const Nest *nest)
 }
 bool exp_is_fold(const Exp *e);  /* a SOAC with F_FOLD: REDUCE, REDOMAP */
 bool exp_is_guard(const Exp *e); /* SUFF */
+bool exp_is_rows(const Exp *e);  /* ROWS, PARTED, GATHER: what ranks form of an array */
 /* The kind that a SOAC has once fn is mapped in front of what it does: a plain REDUCE or SCAN
  * becomes another one. */
 ExpKind kind_with_fn(ExpKind k);
@@ -792,9 +793,8 @@ PassFn pass_fuse;    /* fuse.c, SOAC dialect */
 PassFn pass_renest;  /* renest.c, SOAC dialect: maps take the shape in which they are read */
 PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: cheap arrays are computed where they are
                               read */
-PassFn
-    pass_ahead; /* ahead.c, SOAC dialect: reductions of what a loop carries a turn ahead, fused */
-PassFn pass_masked; /* filters/masked.c, SOAC dialect: sums of what a filter keeps */
+PassFn pass_ahead;         /* ahead.c, SOAC dialect: what a loop reduces a turn ahead, fused */
+PassFn pass_masked;        /* filters/masked.c, SOAC dialect: sums of what a filter keeps */
 PassFn pass_joined; /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
 
 #endif

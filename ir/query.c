@@ -101,6 +101,11 @@ bool exp_is_guard(const Exp *e)
     return e->kind == E_SUFF;
 }
 
+bool exp_is_rows(const Exp *e)
+{
+    return e->kind == E_ROWS || e->kind == E_PARTED || e->kind == E_GATHER;
+}
+
 Atom exp_view_of(const Exp *e)
 {
     switch (e->kind) {

@@ -452,16 +452,17 @@ static void check_suff(Check *c, const Exp *e)
 static void check_ranks(Check *c, const Exp *e)
 {
     static const int n_args[N_FORMS] = {
-        [E_SHARED] = 2, [E_SHARE] = 2, [E_PEER] = 3, [E_GATHER] = 1};
-    const Atoms *args = &e->ranks.args;
-    bool values = e->kind == E_EXCHANGE;
-    bool few =
-        values ? args->n <= MOST_EXCHANGED : e->kind == E_GATHER && (args->n == 2 || args->n == 4);
-    want_count(c, args->n, few ? args->n : n_args[e->kind], "operands");
-    for (int i = e->kind == E_GATHER; i < args->n; i++)
-        want_prim(c, args->at[i], values ? atom_type(args->at[i]).elem : T_I64, "value");
-    if (e->kind == E_GATHER)
-        want_array(c, args->at[0]);
+        [E_SHARED] = 2, [E_SHARE] = 2, [E_PEER] = 3, [E_GATHER] = 1, [E_ROWS] = 3, [E_PARTED] = 3};
+    const Atoms as = e->ranks.args;
+    bool values = e->kind == E_EXCHANGE, rows = exp_is_rows(e);
+    bool few = values ? as.n <= MOST_EXCHANGED : e->kind == E_GATHER && as.n > 0 && as.n % 2 == 0;
+    want_count(c, as.n, few ? as.n : n_args[e->kind], "operands");
+    for (int i = rows; i < as.n; i++) {
+        PrimType flag = rows && as.n == 3 && i == 2 ? T_BOOL : T_I64;
+        want_prim(c, as.at[i], values ? atom_type(as.at[i]).elem : flag, "value");
+    }
+    if (rows)
+        want_array(c, as.at[0]);
 }
 
 /* That offs has an element more than there are rows, and what they are, nobody knows here. */

@@ -147,7 +147,7 @@ const Lambda *halo_read(Parts *P, const Exp *e, const Share *share)
         return fn;
     Vars used = free_vars_lambda(P->cx, fn);
     for (int k = 0; k < used.n; k++) {
-        const Part *p = varmap_get(P->parts, used.at[k]);
+        const Part *p = parts_part(P, used.at[k]);
         if (!p || p->whole || p->share != share || share->kept_of)
             continue;
         Look l = {P->ra, used.at[k], i, 0, 0, true};

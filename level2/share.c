@@ -102,7 +102,7 @@ static Share *given_in_parts(Parts *P, const Side *sides, int k, const Var *v)
 {
     for (int i = 0; i < 2 && v->type.rank > 0; i++) {
         Atom a = sides[i].body->res.at[k];
-        const Part *p = a.var ? varmap_get(P->parts, a.var) : NULL;
+        const Part *p = a.var ? parts_part(P, a.var) : NULL;
         if (p && !p->whole && atom_eq(p->share->n, v->type.dims[0]) &&
             parts_in_scope(P, p->share->n) && parts_in_scope(P, p->share->count))
             return p->share;
@@ -303,7 +303,7 @@ static Exp *of_rows(Parts *P, const Stm *s)
 {
     const Exp *e = s->exp;
     Atom of = e->kind == E_COPY ? e->copy.arr : exp_view_of(e);
-    const Part *p = of.var ? varmap_get(P->parts, of.var) : NULL;
+    const Part *p = of.var ? parts_part(P, of.var) : NULL;
     if (!p || p->whole || s->pat.at[0]->type.rank == 0 ||
         !atom_eq(s->pat.at[0]->type.dims[0], p->share->n))
         return NULL;
@@ -402,6 +402,18 @@ static void note_work(Parts *P, const Body *b)
     }
 }
 
+/* The arrays over whose rows something goes may be given in parts, if nobody writes to them. */
+static void note_given(Parts *P, const Entry *en)
+{
+    const Var *const *p = (const Var *const *)en->params.at;
+    for (int x = 0; x < en->ext_params.n; x++)
+        for (int i = 0; i < en->ext_params.at[x].type.n_vals; i++, p++) {
+            Atom n = (*p)->type.rank > 0 ? (*p)->type.dims[0] : atom_i64(0);
+            if (!en->ext_params.at[x].unique && (n.var || n.c.i >= FEW) && goes_over(en->body, n))
+                varset_add(P->given, *p);
+        }
+}
+
 /* --- The pass ------------------------------------------------------------------------------- */
 
 static Entry share_entry(Ctx *cx, const Entry *en)
@@ -412,6 +424,7 @@ static Entry share_entry(Ctx *cx, const Entry *en)
     P.kept = varmap_new(cx->perm);
     P.us = uses_entry(cx, en);
     P.work = varmap_new(cx->perm);
+    P.given = varmap_new(cx->perm);
     P.ra = ranges_new(cx, varmap_new(cx->perm));
     for (int i = 0; i < en->params.n; i++)
         ranges_given(P.ra, en->params.at[i]->type);
@@ -420,12 +433,14 @@ static Entry share_entry(Ctx *cx, const Entry *en)
     parts_know_all(&P, &en->sizes);
     for (int i = 0; i < en->user_params.n; i++)
         parts_know(&P, en->user_params.at[i].var);
+    note_given(&P, en);
     note_work(&P, en->body);
     walk(&P, en->body);
+    Atoms res = {0};
     for (int i = 0; i < en->body->res.n; i++)
-        gather_atom(&P, en->body->res.at[i]);
+        vec_push(cx->perm, &res, parts_result(&P, en->body->res.at[i]));
     Entry r = *en;
-    r.body = leave(&P, l, en->body->res);
+    r.body = leave(&P, l, res);
     ir_copy_needed(cx, &r);
     return r;
 }

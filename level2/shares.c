@@ -242,8 +242,49 @@ static Atom numbers_from(Parts *P, Bld *bl, const Exp *iota, const Share *share)
     return bld_exp(bl, "part", e);
 }
 
+/* What is read of a parameter is known in the end: until then there may be ROWS of it. */
+Part *parts_part(Parts *P, const Var *v)
+{
+    Part *p = varmap_get(P->parts, v);
+    if (p || !varset_has(P->given, v))
+        return p;
+    Share *share = parts_share(P, v->type.dims[0], v->loc);
+    Bld *bl = &share->level->bl; /* the entry's */
+    p = NEW(P->cx->perm, Part);
+    *p = (Part){.share = share, .level = share->level};
+    const Atom args[] = {atom_var((Var *)(uintptr_t)v), share->count, share->shared};
+    p->rows = ranks_exp(P->cx, E_ROWS, v->loc, args, 3);
+    p->var = var_new(P->cx, v->base, parts_type(P->cx, v->type, share), v->loc);
+    bld_define(bl, p->var, p->rows);
+    Bound *b = NEW(P->cx->perm, Bound);
+    *b = (Bound){share->level, bl->stms.n};
+    varmap_put(P->bound, p->var, b);
+    varmap_put(P->parts, v, p);
+    return p;
+}
+
+/* Is v a parameter of which there may be parts alone? From here on it is whole: its ROWS become a
+ * slice. */
+static bool take_whole(Parts *P, const Var *v)
+{
+    if (!varset_has(P->given, v))
+        return false;
+    Part *p = varmap_get(P->parts, v);
+    varmap_del(P->given, v);
+    if (p) {
+        Exp *e = p->rows;
+        *e = (Exp){.kind = E_INDEX, .loc = e->loc};
+        e->index.arr = atom_var((Var *)(uintptr_t)v);
+        e->index.at = parts_slice(P->cx, v->type, p->share->first, p->share->count);
+        e->index.safe = p->whole = true;
+        p->rows = NULL;
+    }
+    return true;
+}
+
 Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc)
 {
+    (void)(a.var ? parts_part(P, a.var) : NULL);
     Var *v = parts_get(P, a, share);
     if (v)
         return atom_var(v);
@@ -301,7 +342,7 @@ void parts_tell(Parts *P, ConstVars *told, const Var *v)
 void parts_gather(Parts *P, const Var *v)
 {
     Part *p = varmap_get(P->parts, v);
-    if (!p || p->whole)
+    if (take_whole(P, v) || !p || p->whole)
         return;
     p->whole = true;
     Share *of = p->share->kept_of;

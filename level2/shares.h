@@ -5,6 +5,8 @@
 #include "ir/passes/uses.h"
 #include "ir/ranges.h"
 
+enum { FEW = 16 }; /* elements that are not worth sharing out */
+
 typedef struct Level Level;
 
 /* A body of the host that is being made; those around it wait before the statement that it is of.
@@ -48,6 +50,7 @@ typedef struct {
     bool beside;  /* ... or with `lo` and `hi` rows of the ranks beside */
     Halo halo;
     int lo, hi;
+    Exp *rows; /* of a parameter: the ROWS, as long as nobody needs the whole; else NULL */
 } Part;
 
 /* Where a variable is bound. */
@@ -65,6 +68,7 @@ typedef struct {
     VarMap *kept;  /* variable of a filter -> Filter (filtered.c) */
     Uses *us;      /* of the program as it was */
     Ranges *ra;    /* what is known here, of the program as it was */
+    VarSet *given; /* parameters of which ranks may be given their rows alone */
     VarMap *work;  /* size -> Atoms, what else a SOAC over so many elements goes over */
     VEC(Share *) shares;
     int n_thresholds;
@@ -97,6 +101,10 @@ void parts_gather_all(Parts *P, const VarSet *used);
 Halo parts_halo(Parts *P, const Var *v, int lo, int hi);
 /* a, as parts_of, of the halo if fn reads that: then nobody reads both. */
 Atom parts_beside(Parts *P, Atom a, const Share *share, const Lambda *fn, Loc loc);
+/* The part of v; of a parameter one that is given. NULL: there is none. */
+Part *parts_part(Parts *P, const Var *v);
+/* outside.c: a is a result of the entry; if it is in parts it stays so. What is given on. */
+Atom parts_result(Parts *P, Atom a);
 /* test ? x : y */
 Atom parts_choice(Parts *P, Bld *bl, const char *base, Loc loc, Atom test, Atom x, Atom y);
 

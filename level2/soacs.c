@@ -105,7 +105,6 @@ static void all_reduce(Parts *P, Bld *all, const Lambda *op, const Atoms *nes, S
 
 bool soac_is_shareable(const Exp *e)
 {
-    enum { FEW = 16 };
     unsigned alone = ATTR_SEQUENTIAL | ATTR_SEQUENTIAL_OUTER;
     if (!exp_is_soac(e) || e->kind == E_SCATTER || (e->attrs & alone))
         return false;

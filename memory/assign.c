@@ -508,12 +508,17 @@ static void assign_manifest(Assign *as, const Stm *s)
 }
 
 /* In place, row-major. */
-static void assign_gather(Assign *as, const Stm *s)
+static void assign_rows(Assign *as, const Stm *s)
 {
+    if (s->exp->kind == E_ROWS) { /* of an argument: nobody else needs more of it */
+        bind(as, s->pat.at[0], loc_of(as, s->exp->ranks.args.at[0]));
+        push_stm(as, *s);
+        return;
+    }
     Atom own_rows = own(as, s->exp->ranks.args.at[0], s->exp->loc);
     Atom arr = laid_out(as, own_rows, NULL, s->exp->loc);
     bind(as, s->pat.at[0], loc_of(as, arr));
-    Exp *r = exp_new(as->cx, E_GATHER, s->exp->loc);
+    Exp *r = exp_new(as->cx, s->exp->kind, s->exp->loc);
     vec_append(as->cx->perm, &r->ranks.args, &s->exp->ranks.args);
     r->ranks.args.at[0] = arr;
     push_stm(as, (Stm){s->pat, r});
@@ -557,8 +562,8 @@ static void assign_stm(Assign *as, const Stm *s)
         return;
     case M_suff: varset_add(as->guards, s->pat.at[0]); break;
     case M_ranks:
-        if (s->exp->kind == E_GATHER) {
-            assign_gather(as, s);
+        if (exp_is_rows(s->exp)) {
+            assign_rows(as, s);
             return;
         }
         break;

@@ -407,7 +407,7 @@ static void lay_stm(Lay *ly, const Stm *s)
     case M_soac: lay_soac(ly, s); return;
     case M_suff: varset_add(ly->guards, v); return;
     case M_ranks:
-        if (e->kind == E_GATHER)
+        if (exp_is_rows(e))
             gathered(ly, v, e->ranks.args.at[0]);
         return;
     case M_prim:

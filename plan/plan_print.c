@@ -158,7 +158,8 @@ static void print_op(Out *o, const HostOp *op)
     case H_SET: out_printf(o, "%s := %s", var_c_name(op->var), kir_exp_c(op->exp)); break;
     case H_SUFF: print_suff(o, op); break;
     case H_RANKS: print_ranks(o, op); break;
-    case H_GATHER:
+    case H_ROWS:
+        out_printf(o, "%s ", form_info[op->ranks->kind].text);
         print_shape(o, &op->dims, op->type);
         out_printf(o, " %s", op->dst.mem->name);
         for (int i = 1; i < op->ranks->ranks.args.n; i++)

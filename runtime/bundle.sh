@@ -14,7 +14,7 @@ runtime/values/boundary.h"
 drivers="symbols.c dev_opencl.h dev_opencl_load.c dev_opencl_find.c dev_opencl.c dev_cuda.c pool.c dev_native.c dev_find.c dev.c"
 core="basics.c target.c device.c params.c guards.c refusals.c context.c build.c sized.c room.c limit.c turns.c parts.c
 tell.c launch.c steps.c heap.c kept.c mem.c builtin.c builtin_native.c profile.c timeline.c"
-values="ranks.c exchange.c boundary.c elements.c"
+values="ranks.c exchange.c parted.c boundary.c arrive.c leave.c elements.c"
 program="serve_vars.c serve.c serve_values.c written.c cli.c"
 library="library_api.h library.h library.c library_values.c"
 builtin="fill.cl iota.cl transpose_tiled.cl transpose_plain.cl copy_strided.cl"
@@ -82,7 +82,7 @@ core_text() {
     plain $headers
     echo '#ifndef RT_SEPARATE'
     texts
-    plain common/values.c common/values_read.c $(in_folder runtime/drivers $drivers) $(in_folder runtime/core $core) \
+    plain common/values.c common/values_read.c common/values_open.c $(in_folder runtime/drivers $drivers) $(in_folder runtime/core $core) \
         $(in_folder runtime/values $values)
     echo '#endif'
     echo '#endif'

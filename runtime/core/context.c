@@ -49,6 +49,9 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     rt_steps_drop(ctx);
     rt_params_open(ctx);
     bool ok = rt_device_open(ctx, error);
+    if (ok && config->memory > 0 &&
+        (ctx->device.memory <= 0 || ctx->device.memory > config->memory))
+        ctx->device.memory = config->memory;
     bool functions = ok && ctx->target->functions;
     ctx->builtins = functions ? rt_builtins_by_functions() : rt_builtins_by_kernels();
     rt_ctx_add_kernels(ctx);

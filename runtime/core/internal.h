@@ -94,6 +94,7 @@ struct rt_mem {
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
     rt_mem *next_free;
+    int64_t rows;  /* of which it holds this rank's share; 0: what it holds is all there is */
     bool foreign;  /* its buffer is somebody else's: it is not used for other arrays */
     rt_page *page; /* of a small one, NULL: none; and where it lies there */
     int in_page;
@@ -331,6 +332,8 @@ typedef struct {
     char *host; /* memory that exchanges go through, kept: new pages cost as much as they do */
     int64_t host_bytes;
     double steps_us;  /* that the slowest of them does in a microsecond */
+    int64_t memory;   /* of the smallest of their devices; 0: one does not say */
+    bool crowded;     /* this call's arguments in parts would hardly have room there as a whole */
     bool failed;      /* in this call, and all know it */
     char error[4096]; /* ... with this message */
 } rt_ranks_state;
@@ -413,6 +416,9 @@ RT_API int rt_together(const rt_config *c, const char *wrong, char *text, size_t
 RT_API bool rt_all_have(const rt_config *c, bool so);
 /* The first rank with another number than rank 0; -1: there is none. All ranks ask. */
 RT_API int rt_other_rank(const rt_config *c, uint64_t mine);
+/* The type and shape of what rank 0 has read become known to all; ok: it has been, at rank 0. False
+ * on all of them if it was not. */
+RT_API bool rt_tell_shape(const rt_config *c, bool ok, rt_hvalue *v);
 /* What rank 0 has read becomes known to all; ok: it has been, at rank 0. False on all of them if it
  * was not, or one has no memory for it. */
 RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v);
@@ -427,6 +433,10 @@ RT_API void rt_exchange_close(rt_ctx *ctx);
 RT_API bool rt_alike(const rt_config *c, bool so);
 /* What ranks must agree on before they run entries: RT_ERR on all of them if they do not. */
 RT_API int rt_ranks_open(rt_ctx *ctx);
+/* Where the rows of ranks begin, in bytes; to free(). */
+RT_API int64_t *rt_rows_of_ranks(const rt_config *c, int64_t rows, int64_t row_bytes);
+/* Host memory that the next such call may take again; NULL and a message if there is none. */
+RT_API char *rt_host_memory(rt_ctx *ctx, int64_t bytes);
 
 /* --- basics.c --- */
 
@@ -670,6 +680,9 @@ RT_API void rt_pages_free(rt_ctx *ctx);
 /* A block around a buffer that others have made (rt_dev_adopt), with at least so many bytes. */
 RT_API int rt_adopt(rt_ctx *ctx, rt_mem **out, const void *handle, int64_t bytes);
 RT_API void rt_free_dead_blocks(rt_ctx *ctx);
+/* What each has becomes the other's; names and references stay. Nothing that is noted down may read
+ * or write them. */
+RT_API void rt_exchange_blocks(rt_mem *a, rt_mem *b);
 /* How many bytes could still be allocated; INT64_MAX when the device does not say. */
 RT_API int64_t rt_memory_left(const rt_ctx *ctx);
 RT_API void rt_free_all_blocks(rt_ctx *ctx);

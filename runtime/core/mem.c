@@ -131,12 +131,21 @@ static rt_mem *rt_add_block(rt_ctx *ctx, rt_dev_buffer *buf, int64_t size)
     return m;
 }
 
+RT_API int64_t rt_memory_left(const rt_ctx *ctx)
+{
+    return ctx->device.memory > 0 ? ctx->device.memory - ctx->live_bytes : INT64_MAX;
+}
+
 /* A new block from the driver, or NULL and *err. */
 static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, rt_dev_error *err)
 {
     rt_dev_buffer *buf;
     rt_page *page = NULL;
     int slot = 0;
+    if (ctx->config.memory > 0 && size > rt_memory_left(ctx)) {
+        *err = (rt_dev_error){RT_DEV_REFUSED, "--memory", "more than is allowed"};
+        return NULL;
+    }
     *err = size == RT_BLOCK_ROUND && !RT_WATCHED
                ? rt_small_buffer(ctx, &page, &slot, &buf)
                : rt_dev_alloc(ctx->dev, size, ctx->live_bytes, &buf);
@@ -167,11 +176,6 @@ RT_API int rt_adopt(rt_ctx *ctx, rt_mem **out, const void *handle, int64_t bytes
     ctx->live_bytes += size;
     *out = m;
     return RT_OK;
-}
-
-RT_API int64_t rt_memory_left(const rt_ctx *ctx)
-{
-    return ctx->device.memory > 0 ? ctx->device.memory - ctx->live_bytes : INT64_MAX;
 }
 
 RT_API void rt_content_new(rt_ctx *ctx, rt_mem *m)
@@ -216,6 +220,7 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
     m->name = name;
     m->kept = false;
     m->known = 0;
+    m->rows = 0;
     m->content = ++ctx->contents;
     ctx->live_bytes += m->size;
     if (ctx->live_bytes + ctx->free_bytes > ctx->peak_bytes)
@@ -309,6 +314,18 @@ RT_API void rt_swap(rt_mem **a, rt_mem **b)
     rt_mem *m = *a;
     *a = *b;
     *b = m;
+}
+
+RT_API void rt_exchange_blocks(rt_mem *a, rt_mem *b)
+{
+    rt_mem x = *a, y = *b;
+    *a = y;
+    *b = x;
+    a->refs = x.refs, b->refs = y.refs;
+    a->name = x.name, b->name = y.name;
+    a->next = x.next, b->next = y.next;
+    a->prev = x.prev, b->prev = y.prev;
+    a->next_free = x.next_free, b->next_free = y.next_free;
 }
 
 RT_API bool rt_sole(const rt_mem *m)

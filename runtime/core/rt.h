@@ -210,6 +210,13 @@ typedef struct {
         key; /* of what it does, wherever in whichever file it is written, and of the runtime */
 } rt_entry_def;
 
+/* What a program for several ranks has besides. */
+typedef struct {
+    const rt_comm *comm; /* by which they speak */
+    /* Of each entry: NULL, or for each component of `in`: it may be this rank's rows alone */
+    const bool *const *parted;
+} rt_ranks_def;
+
 typedef struct {
     const char *name; /* "prog" */
     int n_kernels, n_params, n_sites, n_types, n_entries;
@@ -224,7 +231,7 @@ typedef struct {
     uint64_t kernels_hash; /* of what the kernels do, wherever in whichever file they are written */
     const char *texts; /* of the kernels, in their order, in few characters: common/packed.h; NULL:
                         * they have a `source` */
-    const rt_comm *comm; /* by which its ranks speak; NULL: it is for one process */
+    const rt_ranks_def *ranks; /* NULL: it is for one process */
 } rt_program;
 
 /* ------------------------------------------------------------------------------------------------
@@ -245,6 +252,7 @@ typedef struct {
     rt_telling tell;           /* of building kernels */
     void *queue;               /* the driver's: use it, and its device; NULL: one of our own */
     int threads;               /* of `native`; 0: as many as may run, or MINIFUT_THREADS */
+    int64_t memory;            /* bytes of the device's that may be taken; 0: all */
     const rt_comm *comm;       /* with the other ranks; NULL: there are none */
     rt_place at;               /* which of them this is */
 } rt_config;
@@ -337,6 +345,11 @@ RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int6
  * these become what the ranks beside it have, as far as there are such rows. */
 RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t high,
                    int64_t row_bytes);
+
+/* The block holds an array of so many rows, of which, if shared, each rank has its share. */
+RT_API void rt_parted(rt_mem *mem, int64_t rows, bool shared);
+/* The block of an argument of so many rows holds this rank's share; all of them unless shared. */
+RT_API int rt_own_rows(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t row_bytes, bool shared);
 
 /* ------------------------------------------------------------------------------------------------
  * Launching

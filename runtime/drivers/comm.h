@@ -26,6 +26,8 @@ typedef struct {
     /* To the rank before this one and from it, and to the one behind it and from it; messages of no
      * bytes are not sent. */
     void (*beside)(const rt_message to[2], const rt_message from[2]);
+    /* From one rank to another: these two call it. */
+    void (*give)(int from, int to, void *data, int64_t bytes);
     /* From rank 0 to all. */
     void (*tell)(void *data, int64_t bytes);
     void (*close)(void);

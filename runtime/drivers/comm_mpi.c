@@ -114,6 +114,16 @@ static void rt_mpi_beside(const rt_message to[2], const rt_message from[2])
     MPI_Waitall(n, under_way, ended);
 }
 
+static void rt_mpi_give(int from, int to, void *data, int64_t bytes)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == from)
+        MPI_Send(data, (int)bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD);
+    else
+        MPI_Recv(data, (int)bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void rt_mpi_tell(void *data, int64_t bytes)
 {
     rt_mpi_from(0, data, bytes);
@@ -125,5 +135,5 @@ static void rt_mpi_close(void)
     free(rt_mpi_counts);
 }
 
-static const rt_comm rt_mpi = {rt_mpi_open, rt_mpi_all,   rt_mpi_blocks, rt_mpi_beside,
-                               rt_mpi_tell, rt_mpi_close, rt_mpi_stop};
+static const rt_comm rt_mpi = {rt_mpi_open, rt_mpi_all,  rt_mpi_blocks, rt_mpi_beside,
+                               rt_mpi_give, rt_mpi_tell, rt_mpi_close,  rt_mpi_stop};

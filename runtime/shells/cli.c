@@ -38,6 +38,7 @@ enum {
     RT_O_FORCE,
     RT_O_TEXT,
     RT_O_THREADS,
+    RT_O_MEMORY,
     RT_O_IGNORED,
     RT_O_SIZE /* any that sets a size: the name follows from the option's */
 };
@@ -59,6 +60,7 @@ static const struct option rt_long_options[] = {
     {"platform", required_argument, NULL, 'p'},
     {"list-devices", no_argument, NULL, RT_O_LIST},
     {"threads", required_argument, NULL, RT_O_THREADS},
+    {"memory", required_argument, NULL, RT_O_MEMORY},
     {"tuning", required_argument, NULL, RT_O_TUNING},
     {"param", required_argument, NULL, RT_O_PARAM},
     {"print-params", no_argument, NULL, RT_O_PRINT_PARAMS},
@@ -90,6 +92,7 @@ static const char rt_help[] = RT_HELP_HEAD
     "  -p, --platform NAME          likewise for the platform\n"
     "      --list-devices           list the devices and stop\n"
     "      --threads N              the device 'native' works with N threads\n"
+    "      --memory N               take no more than N bytes of the device's memory\n"
     "      --tuning FILE            take tuning parameters from a file of lines name=int\n"
     "      --param NAME=INT         set one tuning parameter\n"
     "      --print-params           list the tuning parameters with their classes and stop\n"
@@ -139,6 +142,19 @@ static bool rt_set_runs(rt_options *o, const char *program, const char *text)
     return true;
 }
 
+static bool rt_set_memory(rt_options *o, const char *program, const char *text)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || *end || errno || n < 1) {
+        fprintf(stderr, "%s: --memory needs a number of bytes, got '%s'\n", program, text);
+        return false;
+    }
+    o->cfg.memory = n;
+    return true;
+}
+
 static bool rt_set_threads(rt_options *o, const char *program, const char *text)
 {
     char *end;
@@ -184,6 +200,7 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
     case RT_O_PROFILE_JSON: rt_set_profile(o, optarg); break;
     case RT_O_LIST: o->list_devices = true; break;
     case RT_O_THREADS: return rt_set_threads(o, program, optarg);
+    case RT_O_MEMORY: return rt_set_memory(o, program, optarg);
     case RT_O_TUNING: rt_add_setting(o, true, rt_format("%s", optarg)); break;
     case RT_O_PARAM: rt_add_setting(o, false, rt_format("%s", optarg)); break;
     case RT_O_PRINT_PARAMS: o->print_params = true; break;
@@ -244,17 +261,17 @@ static bool rt_parse_options(rt_options *o, int argc, char **argv)
 /* Rank 0 speaks for all. Returns where this one can speak for itself; NULL: it has no others. */
 static FILE *rt_join(const rt_program *prog, rt_options *o, int *argc, char ***argv)
 {
-    o->cfg.comm = prog->comm;
-    if (!prog->comm)
+    o->cfg.comm = prog->ranks ? prog->ranks->comm : NULL;
+    if (!prog->ranks)
         return NULL;
-    o->cfg.at = prog->comm->open(argc, argv);
+    o->cfg.at = prog->ranks->comm->open(argc, argv);
     if (o->cfg.at.rank == 0)
         return stderr;
     int fd = dup(STDERR_FILENO);
     FILE *aloud = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!aloud || setvbuf(aloud, NULL, _IONBF, 0) != 0 || !freopen("/dev/null", "w", stdout) ||
         !freopen("/dev/null", "w", stderr))
-        prog->comm->stop();
+        prog->ranks->comm->stop();
     return aloud;
 }
 
@@ -316,35 +333,50 @@ static const rt_entry_def *rt_find_entry(const rt_program *prog, const char *pro
     return NULL;
 }
 
+/* What is wrong with argument i, on standard error. */
+static bool rt_argument_wrong(const rt_job *j, int i, const char *sep, const char *wrong)
+{
+    const rt_slot_def *slot = &j->e->in[i];
+    fprintf(stderr, "%s: argument %d (%s%s%s)%s%s\n", j->program, i + 1,
+            slot->name ? slot->name : "", slot->name ? ": " : "",
+            j->ctx->prog->types[slot->type].name, sep, wrong);
+    return false;
+}
+
+/* Component k of parameter i, of which the entry needs all. */
+static bool rt_read_whole(rt_job *j, rt_reader *r, int i, rt_prim prim, int rank, rt_value *v)
+{
+    rt_hvalue h;
+    bool first = j->o->cfg.at.rank == 0, ok = first && rt_read_value(r, prim, rank, &h);
+    if (first && !ok)
+        rt_argument_wrong(j, i, ": ", r->error);
+    if (!rt_tell_value(&j->o->cfg, ok, &h))
+        return false;
+    int rc = rt_agree(j->ctx, rt_upload(j->ctx, &h, v), RT_AT_BEGIN);
+    rt_hvalue_free(&h);
+    if (rc)
+        fprintf(stderr, "%s: argument %d: %s\n", j->program, i + 1, rt_error(j->ctx));
+    return rc == RT_OK;
+}
+
 /* Reads and uploads parameter i, whose components start at `at`. */
 static bool rt_read_argument(rt_job *j, rt_reader *r, int i, int at)
 {
     const rt_program *prog = j->ctx->prog;
-    const rt_slot_def *slot = &j->e->in[i];
-    int n = rt_type_components(prog, slot->type);
-    if (rt_type_holds_sum(prog, slot->type)) {
-        fprintf(stderr, "%s: argument %d (%s%s%s) cannot be read: it is or holds a sum\n",
-                j->program, i + 1, slot->name ? slot->name : "", slot->name ? ": " : "",
-                prog->types[slot->type].name);
-        return false;
-    }
+    const bool *parted = rt_parted_in(prog, j->e);
+    int type = j->e->in[i].type, n = rt_type_components(prog, type);
+    if (rt_type_holds_sum(prog, type))
+        return rt_argument_wrong(j, i, " cannot be read: it is or holds a sum", "");
     for (int k = 0; k < n; k++) {
         rt_prim prim = RT_I32;
         rt_hvalue h;
         int rank = 0;
-        rt_type_component(prog, slot->type, k, &prim, &rank);
-        bool first = j->o->cfg.at.rank == 0, ok = first && rt_read_value(r, prim, rank, &h);
-        if (first && !ok)
-            fprintf(stderr, "%s: argument %d (%s%s%s): %s\n", j->program, i + 1,
-                    slot->name ? slot->name : "", slot->name ? ": " : "",
-                    prog->types[slot->type].name, r->error);
-        if (!rt_tell_value(&j->o->cfg, ok, &h))
-            return false;
-        int rc = rt_agree(j->ctx, rt_upload(j->ctx, &h, &j->in[at + k]), RT_AT_BEGIN);
-        rt_hvalue_free(&h);
-        if (rc) {
-            fprintf(stderr, "%s: argument %d: %s\n", j->program, i + 1, rt_error(j->ctx));
-            return false;
+        rt_type_component(prog, type, k, &prim, &rank);
+        if (rt_ranks(j->ctx) == 1 || !parted || !parted[at + k]) {
+            if (!rt_read_whole(j, r, i, prim, rank, &j->in[at + k]))
+                return false;
+        } else if (rt_arrive(j->ctx, r, NULL, prim, rank, &h, &j->in[at + k])) {
+            return rt_argument_wrong(j, i, ": ", rt_error(j->ctx));
         }
     }
     return true;
@@ -405,44 +437,52 @@ static bool rt_run_all(rt_job *j, FILE *times)
     return true;
 }
 
-/* Of a sum no more than its type, as Futhark does. */
-static bool rt_write_result(rt_job *j, int type, int at, bool *ok)
+/* How a value is written. */
+static rt_write_fn *rt_written_as(const rt_options *o, const rt_value *v)
+{
+    const rt_hvalue is = {.prim = v->prim, .rank = v->rank};
+    return o->binary                     ? rt_binary_elements
+           : o->text && rt_is_chars(&is) ? rt_chars_elements
+                                         : rt_text_elements;
+}
+
+/* Of a sum no more than its type, as Futhark does. All ranks come here for what is in parts, even
+ * if rank 0 cannot write any more. */
+static int rt_write_result(rt_job *j, int type, int at, rt_sink *to, int rc)
 {
     int n = rt_type_components(j->ctx->prog, type);
     if (rt_type_holds_sum(j->ctx->prog, type)) {
-        *ok = printf("#<opaque %s>\n", j->ctx->prog->types[type].name) > 0;
-        return true;
+        if (fprintf(to->f, "#<opaque %s>\n", j->ctx->prog->types[type].name) < 0)
+            to->wrong = errno;
+        return rc;
     }
-    for (int i = at; i < at + n && *ok; i++) {
-        rt_hvalue h;
-        if (rt_download(j->ctx, &j->out[i], &h))
-            return false;
-        if (j->o->binary)
-            *ok = rt_write_binary(stdout, &h);
-        else if (j->o->text && rt_is_chars(&h))
-            *ok = rt_write_chars(stdout, &h);
-        else
-            *ok = rt_write_text(stdout, &h) && putchar('\n') != EOF;
-        rt_hvalue_free(&h);
+    for (int i = at; i < at + n; i++) {
+        to->how = rt_written_as(j->o, &j->out[i]);
+        rc = rt_leave(j->ctx, rc, &j->out[i], to);
+        if (rc == RT_OK && !to->wrong && to->how == rt_text_elements && putc('\n', to->f) == EOF)
+            to->wrong = errno;
     }
-    return true;
+    return rc;
 }
 
 static bool rt_write_results(rt_job *j)
 {
-    bool ok = true;
-    for (int i = 0, at = 0; i < j->e->n_out && ok; i++) {
-        if (!rt_write_result(j, j->e->out[i].type, at, &ok)) {
+    rt_sink to = {.f = stdout};
+    int rc = RT_OK;
+    for (int i = 0, at = 0; i < j->e->n_out; i++) {
+        int was = rc;
+        rc = rt_write_result(j, j->e->out[i].type, at, &to, rc);
+        if (rc && !was)
             fprintf(stderr, "%s: result %d: %s\n", j->program, i + 1, rt_error(j->ctx));
-            return false;
-        }
         at += rt_type_components(j->ctx->prog, j->e->out[i].type);
     }
-    if (fflush(stdout) != 0 || !ok) {
-        fprintf(stderr, "%s: cannot write the results: %s\n", j->program, strerror(errno));
+    if (rc)
         return false;
-    }
-    return true;
+    if (fflush(stdout) != 0 && !to.wrong)
+        to.wrong = errno;
+    if (to.wrong)
+        fprintf(stderr, "%s: cannot write the results: %s\n", j->program, strerror(to.wrong));
+    return !to.wrong;
 }
 
 static bool rt_write_profile(rt_job *j)
@@ -490,7 +530,8 @@ static int rt_run_program(rt_ctx *ctx, const rt_options *o, const char *program)
         fprintf(stderr, "%s: cannot write %s: %s\n", program, o->times, strerror(errno));
         ok = false;
     }
-    ok = ok && (!speaks || ((o->quiet || rt_write_results(&j)) && rt_write_profile(&j)));
+    ok = rt_all_well(o, program, ok, NULL) && (o->quiet || rt_write_results(&j)) &&
+         (!speaks || rt_write_profile(&j));
     ok = rt_all_well(o, program, ok, NULL);
     rt_debug(ctx,
              "Peak device memory: %" PRId64 " bytes; blocks allocated: %" PRId64
@@ -631,7 +672,7 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
     FILE *aloud = rt_join(prog, &o, &argc, &argv);
     if (aloud && setjmp(leave) != 0) { /* the others may wait anywhere */
         fprintf(aloud, "%s: rank %d: out of memory\n", program, o.cfg.at.rank);
-        prog->comm->stop();
+        prog->ranks->comm->stop();
     }
     if (aloud)
         rt_leave_to(&leave);
@@ -639,6 +680,6 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
     if (aloud && aloud != stderr)
         fclose(aloud);
     if (aloud)
-        prog->comm->close();
+        prog->ranks->comm->close();
     return rc;
 }

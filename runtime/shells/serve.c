@@ -184,29 +184,65 @@ static bool rt_srv_all(const rt_server *s, bool ok)
     return all || !ok ? all : rt_srv_fail("another rank has failed");
 }
 
+/* Is there an entry that may have such an array in parts? */
+static bool rt_srv_may_be_parted(const rt_server *s, rt_prim prim, int rank)
+{
+    for (int i = 0; i < s->prog->n_entries && rt_ranks(s->ctx) > 1; i++) {
+        const rt_entry_def *e = &s->prog->entries[i];
+        const bool *parted = rt_parted_in(s->prog, e);
+        for (int k = 0, at = 0; parted && k < e->n_in; k++) {
+            int n = rt_type_components(s->prog, e->in[k].type);
+            for (int j = 0; j < n; j++, at++) {
+                rt_prim its = RT_I32;
+                int its_rank = 0;
+                rt_type_component(s->prog, e->in[k].type, j, &its, &its_rank);
+                if (parted[at] && its == prim && its_rank == rank)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Component k of a variable, to *v or *h. A file has a reader at rank 0. */
+static bool rt_srv_restore_component(rt_server *s, rt_reader *r, const char *path, int type, int k,
+                                     rt_value *v, rt_hvalue *h, bool parted)
+{
+    rt_prim prim = RT_I32;
+    int rank = 0;
+    rt_type_component(s->prog, type, k, &prim, &rank);
+    memset(v, 0, sizeof *v);
+    if (parted && rank > 0 && rt_srv_may_be_parted(s, prim, rank))
+        return rt_arrive(s->ctx, r, path, prim, rank, h, v) == RT_OK;
+    bool ok = r && rt_read_value(r, prim, rank, h);
+    if (r && !ok)
+        rt_error_set(s->ctx, "%s", r->error);
+    return rt_tell_value(&s->ctx->config, ok, h);
+}
+
 /* Reads one variable of a file; no reader: rank 0 does. */
-static bool rt_srv_restore_one(rt_server *s, rt_reader *r, const char *name, int type)
+static bool rt_srv_restore_one(rt_server *s, rt_reader *r, const char *path, const char *name,
+                               int type)
 {
     int n = rt_type_components(s->prog, type), done = 0;
     rt_value *values = rt_grow(NULL, (size_t)n * sizeof *values);
     rt_hvalue *h = rt_grow(NULL, (size_t)n * sizeof *h);
-    bool ok = true;
-    while (done < n && ok) {
-        rt_prim prim = RT_I32;
-        int rank = 0;
-        rt_type_component(s->prog, type, done, &prim, &rank);
-        ok = r && rt_read_value(r, prim, rank, &h[done]);
-        if (r && !ok)
-            rt_srv_fail("Failed to restore variable %s: %s", name, r->error);
-        ok = rt_tell_value(&s->ctx->config, ok, &h[done]);
+    bool ok = true, parted = !rt_type_holds_sum(s->prog, type);
+    for (int k = 0; k < n && ok; k++) {
+        ok = rt_srv_restore_component(s, r, path, type, k, &values[k], &h[k], parted);
         done += ok;
     }
-    for (int k = 0; k < done && !ok; k++)
-        rt_hvalue_free(&h[k]);
-    if (ok && !rt_all_have(&s->ctx->config, !rt_take_value(s->ctx, type, h, values)))
-        ok = rt_srv_fail("Failed to restore variable %s: %s", name, rt_error(s->ctx));
+    if (!ok) {
+        for (int k = 0; k < done; k++)
+            rt_hvalue_free(&h[k]);
+        rt_values_release(s->ctx, done, values);
+    }
+    if (ok)
+        ok = rt_all_have(&s->ctx->config, !rt_take_value(s->ctx, type, h, values));
     if (ok)
         rt_srv_define(s, name, type, n, values);
+    else
+        rt_srv_fail("Failed to restore variable %s: %s", name, rt_error(s->ctx));
     free(h);
     free(values);
     return ok;
@@ -226,27 +262,13 @@ static bool rt_cmd_restore(rt_server *s, int n, char **w)
     int i = 1;
     for (; i < n && ok; i += 2)
         ok = rt_srv_is_new(s, w[i]) && rt_srv_type(s, w[i + 1], &type) &&
-             rt_srv_restore_one(s, reads ? &r : NULL, w[i], type);
+             rt_srv_restore_one(s, reads ? &r : NULL, w[0], w[i], type);
     if (ok && reads && !rt_reader_at_end(&r))
         ok = rt_srv_fail("%s:%" PRId64 ":%" PRId64 ": data after the %d expected values", w[0],
                          r.line, r.col, (n - 1) / 2);
     if (reads && !rt_reader_close(&r) && ok)
         ok = rt_srv_fail("%s", r.error);
     return rt_srv_all(s, ok);
-}
-
-static bool rt_srv_store_one(rt_server *s, FILE *f, const rt_var *v)
-{
-    for (int i = 0; i < v->n; i++) {
-        rt_hvalue h;
-        if (rt_download(s->ctx, &v->values[i], &h))
-            return rt_srv_fail("%s", rt_error(s->ctx));
-        bool ok = rt_write_binary(f, &h);
-        rt_hvalue_free(&h);
-        if (!ok)
-            break; /* closing the file says why */
-    }
-    return true;
 }
 
 static bool rt_cmd_store(rt_server *s, int n, char **w)
@@ -261,10 +283,19 @@ static bool rt_cmd_store(rt_server *s, int n, char **w)
             fclose(f);
         return false;
     }
-    for (int i = 1; i < n && ok; i++)
-        ok = rt_srv_store_one(s, f, rt_srv_lookup(s, w[i]));
-    if (!rt_close_written(f) && ok)
-        ok = rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
+    rt_sink to = {.f = f, .path = w[0], .how = rt_binary_elements};
+    int rc = RT_OK;
+    for (int i = 1; i < n; i++) {
+        const rt_var *v = rt_srv_lookup(s, w[i]);
+        for (int k = 0; k < v->n; k++)
+            rc = rt_leave(s->ctx, rc, &v->values[k], &to);
+    }
+    if (!rt_close_written(f) && !to.wrong)
+        to.wrong = errno;
+    if (rc)
+        ok = rt_srv_fail("%s", rt_error(s->ctx));
+    else if (to.wrong)
+        ok = rt_srv_fail("cannot write %s: %s", w[0], strerror(to.wrong));
     return rt_srv_all(s, ok);
 }
 
@@ -611,6 +642,7 @@ RT_API int rt_serve(rt_ctx *ctx)
     rt_srv_ready();
     while (alike && rt_srv_line(&ctx->config, &line, &cap_line)) {
         int n = rt_srv_split(line, &words, &cap);
+        ctx->ranks.failed = false;
         bool ok = n == 0 ? rt_srv_fail("Empty line") : rt_srv_run(&s, n, words);
         alike = rt_alike(&ctx->config, ok);
         if (!alike && ok)

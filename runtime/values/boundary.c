@@ -56,6 +56,11 @@ RT_API int rt_slots_components(const rt_program *prog, int n, const rt_slot_def 
     return sum;
 }
 
+RT_API const bool *rt_parted_in(const rt_program *prog, const rt_entry_def *e)
+{
+    return prog->ranks ? prog->ranks->parted[e - prog->entries] : NULL;
+}
+
 RT_API int rt_upload(rt_ctx *ctx, const rt_hvalue *h, rt_value *v)
 {
     memset(v, 0, sizeof *v);
@@ -87,7 +92,7 @@ RT_API int rt_ask_waited(rt_ctx *ctx)
 
 RT_API int rt_download(rt_ctx *ctx, const rt_value *v, rt_hvalue *h)
 {
-    if (rt_ask_waited(ctx))
+    if (rt_whole(ctx, v) || rt_ask_waited(ctx))
         return RT_ERR;
     if (!rt_hvalue_make(h, v->prim, v->rank, v->shape))
         return rt_error_set(ctx, "out of memory for a result");
@@ -115,7 +120,7 @@ RT_API int rt_value_own(rt_ctx *ctx, rt_value *v)
     memcpy(shape.shape, v->shape, sizeof shape.shape);
     int64_t bytes = rt_hvalue_bytes(&shape);
     rt_mem *copy = NULL;
-    if (rt_alloc(ctx, &copy, bytes, "copy of an argument") ||
+    if (rt_whole(ctx, v) || rt_alloc(ctx, &copy, bytes, "copy of an argument") ||
         rt_copy(ctx, copy, 0, v->mem, 0, bytes)) {
         rt_unref(ctx, &copy);
         return RT_ERR;
@@ -143,6 +148,25 @@ static int rt_own_consumed(rt_ctx *ctx, const rt_entry_def *e, rt_value *in)
     return RT_OK;
 }
 
+/* What the entry reads as a whole becomes whole. What it may have in parts becomes so or whole
+ * inside: not of a block that is another argument, too. */
+static int rt_in_parts(rt_ctx *ctx, const rt_entry_def *e, rt_value *in)
+{
+    int n = rt_slots_components(ctx->prog, e->n_in, e->in), rc = RT_OK;
+    const bool *may = rt_parted_in(ctx->prog, e);
+    int64_t parted_bytes = 0;
+    for (int k = 0; k < n && rc == RT_OK; k++) {
+        bool parted = may && may[k], twice = false;
+        for (int j = 0; parted && j < n; j++)
+            twice |= j != k && in[j].mem == in[k].mem;
+        if (parted)
+            parted_bytes += rt_shape_bytes(in[k].prim, in[k].rank, in[k].shape);
+        rc = !parted ? rt_whole(ctx, &in[k]) : twice ? rt_value_own(ctx, &in[k]) : RT_OK;
+    }
+    ctx->ranks.crowded = parted_bytes > ctx->ranks.memory / 2 && ctx->ranks.memory > 0;
+    return rc;
+}
+
 /* Makes ready for a call. */
 static int rt_call_prepare(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out)
 {
@@ -151,6 +175,8 @@ static int rt_call_prepare(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_
     ctx->error_told = false;
     ctx->limit.over = false;
     ctx->ranks.failed = false;
+    if (rt_ranks(ctx) > 1 && rt_in_parts(ctx, e, in))
+        return RT_ERR;
     return rt_own_consumed(ctx, e, in);
 }
 

@@ -12,6 +12,8 @@ RT_API int rt_type_components(const rt_program *prog, int type);
 RT_API void rt_type_component(const rt_program *prog, int type, int k, rt_prim *prim, int *rank);
 RT_API int rt_type_named(const rt_program *prog, const char *name); /* id or -1 */
 RT_API int rt_slots_components(const rt_program *prog, int n, const rt_slot_def *slots);
+/* For each component of an entry's parameters: may it be this rank's rows alone? NULL: none. */
+RT_API const bool *rt_parted_in(const rt_program *prog, const rt_entry_def *e);
 RT_API int rt_upload(rt_ctx *ctx, const rt_hvalue *h, rt_value *v);
 RT_API int rt_download(rt_ctx *ctx, const rt_value *v, rt_hvalue *h);
 RT_API void rt_values_release(rt_ctx *ctx, int n, rt_value *v);
@@ -28,6 +30,37 @@ RT_API int rt_call_later(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
 /* Did groups wait in vain for others? That is a bug, and asking would cost each run a transfer, so
  * it is asked of results that are wanted. */
 RT_API int rt_ask_waited(rt_ctx *ctx);
+
+/* --- parted.c --- */
+
+/* Bytes of a row of an array. */
+RT_API int64_t rt_row_bytes(const rt_value *v);
+/* From here on the block holds all of v: all ranks ask for it. */
+RT_API int rt_whole(rt_ctx *ctx, const rt_value *v);
+
+/* --- arrive.c --- */
+
+enum { RT_MOVED = 1 << 24 }; /* bytes that are moved at once */
+
+/* The next value of rank 0's reader becomes *v, of which each rank has its rows. *h: its type and
+ * shape, no data. path: its file, which other ranks may see as well; NULL: they do not. RT_ERR on
+ * all ranks if it cannot be read. */
+RT_API int rt_arrive(rt_ctx *ctx, rt_reader *r, const char *path, rt_prim prim, int rank,
+                     rt_hvalue *h, rt_value *v);
+
+/* --- leave.c --- */
+
+/* Where elements go. */
+typedef struct {
+    FILE *f;          /* of rank 0 */
+    const char *path; /* of a file that other ranks may see; NULL: there is none */
+    rt_write_fn *how;
+    int wrong; /* errno of a write that failed, after which there are no more; 0: none has */
+} rt_sink;
+
+/* v goes to rank 0's sink, of what is in parts a piece after the other. All ranks call it; rc: did
+ * all go well so far? If not, nothing goes. */
+RT_API int rt_leave(rt_ctx *ctx, int rc, const rt_value *v, rt_sink *sink);
 
 /* --- elements.c --- */
 
@@ -56,7 +89,8 @@ RT_API int rt_variant_holds(rt_ctx *ctx, int type, const rt_value *from, rt_valu
 /* Is it a sum, or has parts or elements that are? */
 RT_API bool rt_type_holds_sum(const rt_program *prog, int type);
 /* A value of the type from its components, which it frees. An error if it can be none: arrays of
- * other sizes, no such variant. */
+ * other sizes, no such variant. out: all zero, but for components that are there, whose h has no
+ * data. */
 RT_API int rt_take_value(rt_ctx *ctx, int type, rt_hvalue *h, rt_value *out);
 
 #endif

@@ -53,6 +53,8 @@ static int rt_element_read(rt_ctx *ctx, const rt_value *v, int rank, int64_t at,
 {
     int64_t bytes;
     *e = rt_element_value(v, rank, &bytes);
+    if (rt_whole(ctx, v))
+        return RT_ERR;
     if (e->rank == 0)
         return rt_read_scalar(ctx, v->mem, at * bytes, (int)bytes, &e->scalar);
     return rt_alloc(ctx, &e->mem, bytes, "element") ||
@@ -82,6 +84,8 @@ static int rt_element_write(rt_ctx *ctx, rt_value *v, int rank, int64_t at, cons
             return rt_error_set(
                 ctx, "an element has size %" PRId64 " in dimension %d, the others have %" PRId64,
                 e->shape[i], i, is.shape[i]);
+    if (rt_whole(ctx, v) || rt_whole(ctx, e))
+        return RT_ERR;
     if (is.rank == 0)
         return rt_write_scalar(ctx, v->mem, at * bytes, (int)bytes, &e->scalar);
     return rt_copy(ctx, v->mem, at * bytes, e->mem, 0, bytes);
@@ -107,6 +111,8 @@ static int rt_element_clear(rt_ctx *ctx, rt_value *v, int rank, int64_t at)
 {
     int64_t bytes;
     rt_element_value(v, rank, &bytes);
+    if (rt_whole(ctx, v))
+        return RT_ERR;
     void *zeros = calloc(1, (size_t)bytes + 1);
     int rc = zeros ? rt_write(ctx, v->mem, at * bytes, bytes, zeros)
                    : rt_error_set(ctx, "out of memory");
@@ -366,10 +372,9 @@ static int rt_check_value(rt_ctx *ctx, int type, int n, const rt_hvalue *h)
 RT_API int rt_take_value(rt_ctx *ctx, int type, rt_hvalue *h, rt_value *out)
 {
     int n = rt_type_components(ctx->prog, type);
-    memset(out, 0, (size_t)n * sizeof *out);
     int rc = rt_check_value(ctx, type, n, h);
     for (int i = 0; i < n && rc == RT_OK; i++)
-        rc = rt_upload(ctx, &h[i], &out[i]);
+        rc = h[i].data ? rt_upload(ctx, &h[i], &out[i]) : RT_OK;
     for (int i = 0; i < n; i++)
         rt_hvalue_free(&h[i]);
     if (rc)

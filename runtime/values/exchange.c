@@ -123,8 +123,7 @@ static int64_t rt_window_next(rt_ctx *ctx)
 
 /* --- Rows of all ----------------------------------------------------------------------------- */
 
-/* Where the rows of ranks begin, in bytes; to free(). */
-static int64_t *rt_rows_of_ranks(const rt_config *c, int64_t rows, int64_t row_bytes)
+RT_API int64_t *rt_rows_of_ranks(const rt_config *c, int64_t rows, int64_t row_bytes)
 {
     int64_t each = mf_share(rows, c->at.ranks);
     int64_t *at = rt_grow(NULL, ((size_t)c->at.ranks + 1) * sizeof *at);
@@ -149,8 +148,7 @@ static int64_t *rt_rows_told(rt_ctx *ctx, int64_t first, int64_t rows, int64_t r
     return at;
 }
 
-/* Host memory that the next such call may take again; NULL and a message if there is none. */
-static char *rt_host_memory(rt_ctx *ctx, int64_t bytes)
+RT_API char *rt_host_memory(rt_ctx *ctx, int64_t bytes)
 {
     rt_ranks_state *s = &ctx->ranks;
     if (bytes < s->host_bytes)

@@ -25,7 +25,9 @@ RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, int64_t gathered
     if (ranks == 1)
         return false;
     if (ctx->user_params[param] == 0 && ctx->user_sizes[RT_THRESHOLD] == 0)
-        bar = mf_shares(work, gathered, ranks, ctx->ranks.steps_us) ? work : work + 1;
+        bar = ctx->ranks.crowded || mf_shares(work, gathered, ranks, ctx->ranks.steps_us)
+                  ? work
+                  : work + 1;
     return rt_compare(ctx, param, work, bar);
 }
 
@@ -198,14 +200,22 @@ RT_API int rt_ranks_open(rt_ctx *ctx)
     const rt_config *c = &ctx->config;
     if (!c->comm)
         return RT_OK;
-    double mine = ctx->device.rank.cpu ? RT_CPU_STEPS_US * (double)ctx->facts[RT_COMPUTE_UNITS]
-                                       : RT_GPU_STEPS_US;
-    double *all = rt_grow(NULL, (size_t)c->at.ranks * sizeof *all);
+    struct {
+        double steps_us;
+        int64_t memory;
+    } mine = {.memory = ctx->device.memory}, *all;
+    mine.steps_us = ctx->device.rank.cpu ? RT_CPU_STEPS_US * (double)ctx->facts[RT_COMPUTE_UNITS]
+                                         : RT_GPU_STEPS_US;
+    all = rt_grow(NULL, (size_t)c->at.ranks * sizeof *all);
     c->comm->all(&mine, sizeof mine, all);
-    ctx->ranks.steps_us = mine;
-    for (int r = 0; r < c->at.ranks; r++)
-        if (all[r] < ctx->ranks.steps_us)
-            ctx->ranks.steps_us = all[r];
+    ctx->ranks.steps_us = mine.steps_us;
+    ctx->ranks.memory = mine.memory;
+    for (int r = 0; r < c->at.ranks; r++) {
+        if (all[r].steps_us < ctx->ranks.steps_us)
+            ctx->ranks.steps_us = all[r].steps_us;
+        if (all[r].memory < ctx->ranks.memory)
+            ctx->ranks.memory = all[r].memory;
+    }
     free(all);
     int other = rt_other_rank(c, rt_ranks_hash(ctx));
     return other < 0 ? RT_OK
@@ -215,7 +225,7 @@ RT_API int rt_ranks_open(rt_ctx *ctx)
                                     other);
 }
 
-RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v)
+RT_API bool rt_tell_shape(const rt_config *c, bool ok, rt_hvalue *v)
 {
     struct {
         bool ok;
@@ -232,9 +242,21 @@ RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v)
         memcpy(head.shape, v->shape, sizeof head.shape);
     }
     c->comm->tell(&head, sizeof head);
+    if (head.ok && c->at.rank > 0) {
+        *v = (rt_hvalue){.prim = head.prim, .rank = head.rank};
+        memcpy(v->shape, head.shape, sizeof head.shape);
+    }
+    return head.ok;
+}
+
+RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v)
+{
     char why[64];
-    bool made = head.ok && (c->at.rank == 0 || rt_hvalue_make(v, head.prim, head.rank, head.shape));
-    if (!head.ok || rt_together(c, made ? NULL : "out of memory", why, sizeof why) >= 0)
+    if (!c->comm || !rt_tell_shape(c, ok, v))
+        return ok && !c->comm;
+    rt_hvalue shape = *v;
+    bool made = c->at.rank == 0 || rt_hvalue_make(v, shape.prim, shape.rank, shape.shape);
+    if (rt_together(c, made ? NULL : "out of memory", why, sizeof why) >= 0)
         return false;
     c->comm->tell(v->data, rt_hvalue_bytes(v));
     return true;

@@ -2,7 +2,10 @@
 """Programs on several ranks, by MPI: tests/ranks/run.py MINIFUT. Each program of tests/ranks/ on 1 to 4 ranks, with what is
 shared out, and not; the command line, and failures of one rank; minifut bench on several numbers of them."""
 import json
+import os
 import re
+import struct
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -10,10 +13,10 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 sys.dont_write_bytecode = True
 import checks  # noqa: E402
-from checks import check, need, summary  # noqa: E402
+from checks import MPI, check, need, summary  # noqa: E402
 from mpi import HERE, MPICC, MPIRUN, run  # noqa: E402
 
-CASES = 40  # about, that are skipped where there is no MPI
+CASES = 80  # about, that are skipped where there is no MPI
 
 
 def directives(minifut):
@@ -88,6 +91,86 @@ def bench(minifut, place):
     check(done.returncode == 2 and "--roofline" in done.stderr, f"bench --roofline: {done}")
 
 
+def binary(type, shape, letter, values):
+    return b"b\2" + bytes([len(shape)]) + type.rjust(4).encode() + struct.pack(f"<{len(shape)}q", *shape) + \
+        struct.pack(f"<{len(values)}{letter}", *values)
+
+
+def large(minifut, place):
+    """An argument that no device could hold, and results that rank 0 gets in pieces: of several pieces each."""
+    program, rows, cols = place / "large", 300_000, 16
+    built = run(minifut, "compile", "--mpi", "-o", program, HERE / "large.sf")
+    check(built.returncode == 0, built.stderr)
+    xss = [(i * 7919) % 1001 - 500 for i in range(rows * cols)]
+    limit = len(xss) * 8 * 2 // 3
+    given = place / "xss"
+    given.write_bytes(binary("i64", (rows, cols), "q", xss))
+    sums = [sum(xss[i:i + cols]) for i in range(0, len(xss), cols)]
+    scanned, total = [], 0
+    for x in sums:
+        total += x
+        scanned.append(total)
+    want = binary("i64", (), "q", [total]) + binary("i64", (rows,), "q", sums) + binary("i64", (rows,), "q", scanned)
+
+    def ranks(n, *args, stdin):
+        with open(stdin, "rb") as f:
+            return subprocess.run([MPIRUN, "-np", str(n), str(program), *args], stdin=f, capture_output=True, timeout=300,
+                                  env={**os.environ, **MPI})
+
+    for n in 2, 3:
+        done = ranks(n, "-e", "rows", "-b", "--memory", str(limit), stdin=given)
+        check(done.returncode == 0 and done.stdout == want, f"{n} ranks: {done.returncode} {done.stderr}")
+    done = ranks(1, "-e", "rows", "-b", "--memory", str(limit), stdin=given)
+    check(done.returncode == 1 and done.stdout == b"" and b"out of device memory" in done.stderr, f"one rank: {done.stderr}")
+    # Needed whole by the entry, or because nothing is shared out: then there is no room.
+    done = ranks(2, "-e", "rows", "-b", "--memory", str(limit), "--param", "rows.suff_dist_0=1000000000", stdin=given)
+    check(done.returncode == 1 and done.stdout == b"" and done.stderr.count(b"out of device memory") == 1, f"whole: {done.stderr}")
+    # Data that ends in the middle of a rank's rows.
+    given.write_bytes(given.read_bytes()[:-12])
+    for n in 1, 3:
+        done = ranks(n, "-e", "rows", "-b", stdin=given)
+        check(done.returncode == 1 and done.stdout == b"" and b"the data ends in the middle of an array" in done.stderr,
+              f"{n} ranks, short data: {done}")
+    # The same for a server, whose ranks read and write the files themselves.
+    given.write_bytes(binary("i64", (rows, cols), "q", xss) + b"\n 5i64 " + binary("bool", (3,), "B", (0, 7, 255)))
+    commands = f"restore {given} xss [][]i64 k i64 bs []bool\ncall rows s r t xss\nstore {place}/out s r t\nshape xss\n" \
+        f"free xss\nstore {place}/bs k bs\nindex b bs 1\nstore {place}/b b\nrestore {place}/none x []i64\n"
+    done = run(MPIRUN, "-np", 2, program, "--server", "--memory", limit, text=commands, limit=300)
+    check(done.returncode == 0 and done.stdout.count("%%% FAILURE") == 1 and f"{rows}\n{cols}\n" in done.stdout, f"server: {done}")
+    check((place / "out").read_bytes() == want, "what a server stores")
+    check((place / "bs").read_bytes() == binary("i64", (), "q", [5]) + binary("bool", (3,), "B", (0, 1, 1)), "bools as they were")
+    check((place / "b").read_bytes() == binary("bool", (), "B", [1]), "an element of what is in parts")
+
+
+def variables(minifut, place):
+    """What is in parts, or whole, may be an argument of either kind, and of both."""
+    program = place / "large"
+    (place / "given").write_text("[1i64, 2i64, 3i64, 4i64, 5i64]")
+    commands = f"""restore {place}/given xs []i64
+call later a0 a1 xs
+call later b0 b1 a0
+call same c0 c1 b0
+call lengths d0 d1 d2 c0 c0 f
+restore {place}/bools f []bool
+call lengths d0 d1 d2 c0 c0 f
+call same e0 e1 c0
+copy g d1
+set g b1 0
+store {place}/all xs a0 b0 c0 d0 d1 d2 e0 g
+"""
+    (place / "bools").write_text("[true, false, true, true, false]")
+    want = None
+    for n in 1, 2, 3:
+        for least in 1, 1000:
+            always = [w for e in ("later", "same", "lengths") for k in range(2) for w in ("--param", f"{e}.suff_dist_{k}={least}")
+                      if e == "lengths" or k == 0]
+            done = run(MPIRUN, "-np", n, program, "--server", *always, text=commands)
+            check(done.returncode == 0 and done.stdout.count("%%% FAILURE") == 1, f"{n} ranks: {done}")
+            got = (place / "all").read_bytes()
+            want = want or got
+            check(got == want and len(got) > 300, f"{n} ranks, shared out from {least} on: what variables hold")
+
+
 def without(minifut, place):
     """Nothing of MPI is in a program that is for one process."""
     done = run(minifut, "compile", "--emit=c", HERE / "parts.sf")
@@ -101,6 +184,8 @@ def main():
             directives(minifut)
             command_line(minifut, Path(place))
             bench(minifut, Path(place))
+            large(minifut, Path(place))
+            variables(minifut, Path(place))
             without(minifut, Path(place))
     sys.exit(summary())
 
