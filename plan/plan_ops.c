@@ -179,6 +179,8 @@ void op_uses(VarSet *s, const HostOp *op)
         free_in_exp(s, op->suff);
     if (op->ranks)
         free_in_exp(s, op->ranks);
+    if (op->ranks && op->ranks->kind == E_ROWS) /* of so many rows, which its type says alone */
+        use_type(s, atom_type(op->ranks->ranks.args.at[0]));
     use_atoms(s, &op->dims);
     if (op->kind == H_LOOP && op->loop_kind == LOOP_WHILE)
         varset_add(s, op->var);
