@@ -3,7 +3,7 @@
  *
  *     map (\i -> f xs[i - 1] xs[i + 1]) (iota n)
  *       =>  let ys = 1 row, those of xs that are here, 1 row    -- GATHER of what lies beside
- *           in map (\i -> f ys[i - 1 - base] ys[i + 1 - base]) (first, first + 1, ..)
+ *           in map (\i -> f ys[i - 1 - first + 1] ys[i + 1 - first + 1]) (first, first + 1, ..)
  *
  * Positions may be computed in any way: that they are near the element's number is proved
  * (ir/ranges.h), as that they are within the array has been. */
@@ -117,7 +117,8 @@ static Body *move_body(void *env, Body *b)
         if (r->kind == E_INDEX && r->index.arr.var == m->x) {
             DimIndexes at = {0};
             vec_append(m->cx->perm, &at, &r->index.at);
-            at.at[0].start = bld_binop(&bl, r->loc, OP_SUB, at.at[0].start, m->to.base);
+            Atom own = bld_binop(&bl, r->loc, OP_SUB, at.at[0].start, m->to.first);
+            at.at[0].start = bld_binop(&bl, r->loc, OP_ADD, own, m->to.at);
             r->index.arr = m->to.rows;
             r->index.at = at;
         }

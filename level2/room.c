@@ -23,10 +23,8 @@ void room_make(Parts *P, Room *room, const Share *share, Loc loc)
 {
     Bld *bl = &P->at->bl;
     Atom with = bld_binop(bl, loc, OP_ADD, share->count, atom_i64(room->lo + room->hi));
-    Atom before = bld_binop(bl, loc, OP_SUB, share->first, atom_i64(room->lo));
     room->size = parts_choice(P, bl, "size", loc, share->shared, with, share->n);
     room->at = parts_choice(P, bl, "at", loc, share->shared, atom_i64(room->lo), atom_i64(0));
-    room->base = parts_choice(P, bl, "base", loc, share->shared, before, atom_i64(0));
 }
 
 Type room_type(Ctx *cx, Type t, const Room *room)
@@ -101,7 +99,7 @@ void room_enter(Parts *P, const Var *v, Var *carried, Share *share, const Room *
     parts_put(P, v, part, share);
     Part *p = varmap_get(P->parts, v);
     p->beside = true;
-    p->halo = (Halo){atom_var(rows), room->base};
+    p->halo = (Halo){atom_var(rows), share->first, room->at};
     p->lo = room->lo;
     p->hi = room->hi;
 }

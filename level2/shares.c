@@ -372,8 +372,8 @@ Halo parts_halo(Parts *P, const Var *v, int lo, int hi)
         return p->halo;
     Atom with = bld_binop(bl, loc, OP_ADD, s->count, atom_i64(lo + hi));
     Atom size = parts_choice(P, bl, "size", loc, s->shared, with, s->n);
-    Atom before = bld_binop(bl, loc, OP_SUB, s->first, atom_i64(lo));
-    Halo h = {.base = parts_choice(P, bl, "base", loc, s->shared, before, atom_i64(0))};
+    Halo h = {.first = s->first,
+              .at = parts_choice(P, bl, "at", loc, s->shared, atom_i64(lo), atom_i64(0))};
     Type t = v->type;
     t.dims = arena_memdup(cx->perm, t.dims, sizeof *t.dims * (size_t)t.rank);
     t.dims[0] = size;
@@ -400,10 +400,9 @@ Atom parts_beside(Parts *P, Atom a, const Share *share, const Lambda *fn, Loc lo
     if (!p || p->share != share || !p->beside || !varset_has(used, p->halo.rows.var))
         return parts_of(P, a, share, loc);
     Bld *bl = &P->at->bl;
-    Atom first = bld_binop(bl, loc, OP_SUB, share->first, p->halo.base);
     Exp *e = exp_new(P->cx, E_INDEX, loc);
     e->index.arr = p->halo.rows;
-    e->index.at = parts_slice(P->cx, p->halo.rows.var->type, first, share->count);
+    e->index.at = parts_slice(P->cx, p->halo.rows.var->type, p->halo.at, share->count);
     e->index.safe = true;
     return bld_exp(bl, "part", e);
 }

@@ -36,9 +36,9 @@ struct Share {
 };
 
 /* The rows of a part between some that the ranks beside this one have: row number i of the array is
- * rows[i - base]. */
+ * rows[i - first + at]. (Their difference may be negative, and then kernels would take 64 bits.) */
 typedef struct {
-    Atom rows, base;
+    Atom rows, first, at;
 } Halo;
 
 /* What of an array is here. */
@@ -120,7 +120,7 @@ const Lambda *halo_read(Parts *P, const Exp *e, const Share *share);
  */
 typedef struct {
     int lo, hi;
-    Atom size, at, base; /* rows in all, where the part begins, the number of the first row */
+    Atom size, at; /* rows in all, where the part begins */
 } Room;
 
 /* Has the part of v got rows beside that there is no room for? */
