@@ -303,13 +303,13 @@ static Exp *of_rows(Parts *P, const Stm *s)
 {
     const Exp *e = s->exp;
     Atom of = e->kind == E_COPY ? e->copy.arr : exp_view_of(e);
-    const Part *p = of.var ? parts_part(P, of.var) : NULL;
+    Part *p = of.var ? parts_part(P, of.var) : NULL;
     if (!p || p->whole || s->pat.at[0]->type.rank == 0 ||
         !atom_eq(s->pat.at[0]->type.dims[0], p->share->n))
         return NULL;
     Exp *r = exp_new(P->cx, e->kind, e->loc);
     *r = *e;
-    Atom part = atom_var(p->var);
+    Atom part = atom_var(soac_settled(P, p));
     switch (e->kind) {
     case E_ATOM: r->atom = part; return r;
     case E_COPY: r->copy.arr = part; return r;

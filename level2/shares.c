@@ -204,10 +204,10 @@ void parts_put(Parts *P, const Var *v, Var *var, Share *share)
     varmap_put(P->parts, v, p);
 }
 
-Var *parts_get(const Parts *P, Atom a, const Share *share)
+Var *parts_get(Parts *P, Atom a, const Share *share)
 {
-    const Part *p = a.var ? varmap_get(P->parts, a.var) : NULL;
-    return p && p->share == share ? p->var : NULL;
+    Part *p = a.var ? varmap_get(P->parts, a.var) : NULL;
+    return p && p->share == share ? soac_settled(P, p) : NULL;
 }
 
 DimIndexes parts_slice(Ctx *cx, Type t, Atom first, Atom count)
@@ -345,6 +345,7 @@ void parts_gather(Parts *P, const Var *v)
     if (take_whole(P, v) || !p || p->whole)
         return;
     p->whole = true;
+    (void)soac_settled(P, p);
     Share *of = p->share->kept_of;
     Atoms from = {0};
     if (of)
@@ -370,6 +371,7 @@ Halo parts_halo(Parts *P, const Var *v, int lo, int hi)
     Loc loc = v->loc;
     if (p->beside && lo <= p->lo && hi <= p->hi)
         return p->halo;
+    (void)soac_settled(P, p);
     Atom with = bld_binop(bl, loc, OP_ADD, s->count, atom_i64(lo + hi));
     Atom size = parts_choice(P, bl, "size", loc, s->shared, with, s->n);
     Halo h = {.first = s->first,

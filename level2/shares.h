@@ -50,6 +50,10 @@ typedef struct {
     bool beside;  /* ... or with `lo` and `hi` rows of the ranks beside */
     Halo halo;
     int lo, hi;
+    /* Of a scan that readers go on with: its elements are op before x for elements x of var; op is
+     * NULL: they are those. */
+    const Lambda *op;
+    Atom before;
     Exp *rows; /* of a parameter: the ROWS, as long as nobody needs the whole; else NULL */
 } Part;
 
@@ -89,7 +93,7 @@ void parts_leave(Parts *P, Level *level);
 /* v, an array of share->n rows, of which `var` is here. */
 void parts_put(Parts *P, const Var *v, Var *var, Share *share);
 /* The part that is here, if v has been shared out so; NULL: it has not. */
-Var *parts_get(const Parts *P, Atom a, const Share *share);
+Var *parts_get(Parts *P, Atom a, const Share *share);
 /* The part of any array of share->n rows. */
 Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc);
 /* v is one of them, once: bodies of loops are made anew. */
@@ -147,6 +151,8 @@ bool parts_all(const DimIndex *di, Atom n);
 
 /* What this rank's rows give: the variables. Of scatters and histograms: into these. */
 Vars soac_here(Parts *P, const Stm *s, const Share *share, const Atoms *dests);
+/* What is here of the array, as it is to be. */
+Var *soac_settled(Parts *P, Part *p);
 /* What ranks have told each other, of scalars and arrays. */
 typedef struct {
     Atom exchange; /* scalars; arrays' rows are what ranks have: */

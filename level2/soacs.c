@@ -129,19 +129,58 @@ static void gather_inside(Parts *P, const Exp *e, const Lambda *fn)
     parts_gather_all(P, used);
 }
 
+/* What a parameter of fn stands for, its part: as it is in memory, for a function that does the
+ * rest. NULL: the part is what it is to be. */
+static Part *unsettled(const Parts *P, const Exp *e, int k, const Share *share)
+{
+    Atom a = e->soac.arrs.at[k];
+    Part *p = a.var && e->soac.fn ? varmap_get(P->parts, a.var) : NULL;
+    return p && p->op && p->share == share ? p : NULL;
+}
+
+/* fn on parts that are not settled yet. */
+static const Lambda *settle_inside(Parts *P, const Exp *e, const Lambda *fn, const Share *share)
+{
+    Ctx *cx = P->cx;
+    Bld bl = bld_new(cx);
+    Vars params = {0};
+    for (int k = 0; k < e->soac.arrs.n; k++) {
+        const Part *p = unsettled(P, e, k, share);
+        Var *x = fn->params.at[k];
+        if (p) {
+            Var *raw = var_like(cx, x);
+            Atoms both = {0};
+            vec_push(cx->perm, &both, p->before);
+            vec_push(cx->perm, &both, atom_var(raw));
+            bld_define(&bl, x, exp_atom(cx, e->loc, bld_inline_lambda(&bl, p->op, &both).at[0]));
+            x = raw;
+        }
+        vec_push(cx->perm, &params, x);
+    }
+    if (bl.stms.n == 0)
+        return fn;
+    vec_append(cx->perm, &bl.stms, &fn->body->stms);
+    return lambda_new(cx, params, bld_body(&bl, fn->body->res));
+}
+
 Vars soac_here(Parts *P, const Stm *s, const Share *share, const Atoms *dests)
 {
     const Exp *e = s->exp;
     Ctx *cx = P->cx;
     const Lambda *fn = halo_read(P, e, share);
     gather_inside(P, e, fn);
+    if (fn)
+        fn = settle_inside(P, e, fn, share);
     Exp *r = exp_new(cx, e->kind, e->loc);
     *r = *e;
     r->soac.fn = (Lambda *)(uintptr_t)fn;
     r->soac.width = share->count;
     r->soac.arrs = (Atoms){0};
-    for (int i = 0; i < e->soac.arrs.n; i++)
-        vec_push(cx->perm, &r->soac.arrs, parts_beside(P, e->soac.arrs.at[i], share, fn, e->loc));
+    for (int i = 0; i < e->soac.arrs.n; i++) {
+        const Part *p = unsettled(P, e, i, share);
+        vec_push(cx->perm, &r->soac.arrs,
+                 p ? atom_var(p->var) : parts_beside(P, e->soac.arrs.at[i], share, fn, e->loc));
+    }
     r->soac.dests = (Dests){0};
     for (int i = 0; i < e->soac.dests.n; i++)
         vec_push(cx->perm, &r->soac.dests, ((Dest){dests->at[i], e->soac.dests.at[i].rank}));
@@ -159,52 +198,85 @@ Vars soac_here(Parts *P, const Stm *s, const Share *share, const Atoms *dests)
     return vs;
 }
 
-/* What is scanned begins, on all ranks but the first, with what those before it have: segscan^2. */
-static void scan_on(Parts *P, const Stm *s, const Share *share, Vars *here)
+/* What the ranks before this one end with: of the first one, and where nothing is shared out, the
+ * neutral elements. */
+static Atoms scanned_before(Parts *P, const Exp *e, const Share *share, const Vars *here)
 {
-    const Exp *e = s->exp;
     Ctx *cx = P->cx;
-    int n = e->soac.nes.n;
     Loc loc = e->loc;
     Bld on = bld_new(cx), alone = bld_new(cx), last = bld_new(cx), none = bld_new(cx);
-    Atoms ends = {0}, parts = {0}, arrs = {0};
+    Atoms ends = {0};
     Atom at = bld_binop(&last, loc, OP_SUB, share->count, atom_i64(1));
-    for (int k = 0; k < n; k++) {
-        Atom part = atom_var(here->at[k]);
-        vec_push(cx->perm, &parts, part);
-        vec_push(cx->perm, &arrs, part);
-        vec_push(cx->perm, &ends, bld_exp(&last, "end", exp_index(cx, loc, part, &at, 1, true)));
-    }
+    for (int k = 0; k < e->soac.nes.n; k++)
+        vec_push(cx->perm, &ends,
+                 bld_exp(&last, "end", exp_index(cx, loc, atom_var(here->at[k]), &at, 1, true)));
     Exp *some = exp_binop(cx, loc, OP_LT, atom_i64(0), share->count);
     Atom any = bld_exp(&on, "some", some);
     Atoms mine = bld_exps(
         &on, "end", exp_if(cx, loc, any, bld_body(&last, ends), bld_body(&none, e->soac.nes)));
     Told told = soac_tell(P, &on, &mine, loc);
     Atoms before = soac_combined(&on, e->soac.op, &e->soac.nes, &told, share->rank, loc);
-    Bld turn = bld_new(cx);
+    return bld_exps(
+        &P->at->bl, "before",
+        exp_if(cx, loc, share->shared, bld_body(&on, before), bld_body(&alone, e->soac.nes)));
+}
+
+/* op before x for the elements x of parts, if there are ranks before. */
+static Atoms go_on(Parts *P, Bld *bl, const Lambda *op, const Atoms *before, const Atoms *parts,
+                   const Share *share, Loc loc)
+{
+    Ctx *cx = P->cx;
+    Bld turn = bld_new(cx), on = bld_new(cx), alone = bld_new(cx);
     Vars xs = {0};
     Atoms both = {0};
-    vec_append(cx->perm, &both, &before);
-    for (int k = 0; k < n; k++) {
-        Var *x = var_new(cx, "x", type_prim(atom_type(e->soac.nes.at[k]).elem), loc);
+    vec_append(cx->perm, &both, before);
+    for (int k = 0; k < parts->n; k++) {
+        Var *x = var_new(cx, "x", type_row(atom_type(parts->at[k])), loc);
         vec_push(cx->perm, &xs, x);
         vec_push(cx->perm, &both, atom_var(x));
     }
-    Atoms sums = bld_inline_lambda(&turn, e->soac.op, &both);
-    Exp *map = exp_map(cx, loc, share->count, arrs, lambda_new(cx, xs, bld_body(&turn, sums)));
+    Atoms sums = bld_inline_lambda(&turn, op, &both);
+    Exp *map = exp_map(cx, loc, share->count, *parts, lambda_new(cx, xs, bld_body(&turn, sums)));
     Atoms res = bld_exps(&on, "on", map);
-    Vars pat = {0};
-    for (int k = 0; k < n; k++) {
-        vec_push(cx->perm, &pat, var_like(cx, here->at[k]));
+    return bld_exps(bl, "on",
+                    exp_if(cx, loc, share->shared, bld_body(&on, res), bld_body(&alone, *parts)));
+}
+
+Var *soac_settled(Parts *P, Part *p)
+{
+    Atoms before = {0}, part = {0};
+    if (!p->op)
+        return p->var;
+    vec_push(P->cx->perm, &before, p->before);
+    vec_push(P->cx->perm, &part, atom_var(p->var));
+    Bld *bl = &p->level->bl;
+    p->var = go_on(P, bl, p->op, &before, &part, p->share, p->var->loc).at[0].var;
+    p->op = NULL;
+    Bound *b = NEW(P->cx->perm, Bound);
+    *b = (Bound){p->level, bl->stms.n};
+    varmap_put(P->bound, p->var, b);
+    return p->var;
+}
+
+/* What is scanned begins, on all ranks but the first, with what those before it have: segscan^2.
+ * Where that is a single operation readers do it themselves. */
+static void scan_on(Parts *P, const Stm *s, Share *share, const Vars *here)
+{
+    const Exp *e = s->exp;
+    int n = e->soac.nes.n;
+    Atoms before = scanned_before(P, e, share, here), parts = {0};
+    for (int k = 0; k < n; k++)
+        vec_push(P->cx->perm, &parts, atom_var(here->at[k]));
+    bool later = n == 1 && lambda_op(e->soac.op);
+    if (!later)
+        parts = go_on(P, &P->at->bl, e->soac.op, &before, &parts, share, e->loc);
+    for (int k = 0; k < n; k++)
+        parts_put(P, s->pat.at[k], parts.at[k].var, share);
+    if (later) {
+        Part *p = varmap_get(P->parts, s->pat.at[0]);
+        p->op = e->soac.op;
+        p->before = before.at[0];
     }
-    bld_stm(&P->at->bl, (Stm){pat, exp_if(cx, loc, share->shared, bld_body(&on, res),
-                                          bld_body(&alone, parts))});
-    Vars scanned = {0};
-    vec_append(cx->perm, &scanned, &pat);
-    for (int k = n; k < here->n; k++)
-        vec_push(cx->perm, &scanned, here->at[k]);
-    *here = scanned;
-    parts_know_all(P, &pat);
 }
 
 /* op of bins: of what lies behind `rank` dimensions. */
@@ -287,9 +359,10 @@ void soac_share(Parts *P, const Stm *s)
         return;
     }
     Vars here = soac_here(P, s, share, NULL);
-    if (exp_is(e, F_SCAN))
+    int scans = exp_is(e, F_SCAN) ? e->soac.nes.n : 0;
+    if (scans > 0)
         scan_on(P, s, share, &here);
-    for (int k = folds; k < s->pat.n; k++)
+    for (int k = folds + scans; k < s->pat.n; k++)
         parts_put(P, s->pat.at[k], here.at[k], share);
     if (folds > 0) {
         Vars sums = {0};
