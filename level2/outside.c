@@ -9,7 +9,7 @@ Atom parts_result(Parts *P, Atom a)
     if (!p || p->whole)
         return a;
     Exp *e = exp_new(P->cx, E_PARTED, a.var->loc);
-    vec_push(P->cx->perm, &e->ranks.args, atom_var(soac_settled(P, p)));
+    vec_push(P->cx->perm, &e->ranks.args, atom_var(parts_settled(P, p)));
     vec_push(P->cx->perm, &e->ranks.args, p->share->n);
     vec_push(P->cx->perm, &e->ranks.args, p->share->shared);
     if (p->rows)

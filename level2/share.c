@@ -309,7 +309,7 @@ static Exp *of_rows(Parts *P, const Stm *s)
         return NULL;
     Exp *r = exp_new(P->cx, e->kind, e->loc);
     *r = *e;
-    Atom part = atom_var(soac_settled(P, p));
+    Atom part = atom_var(parts_settled(P, p));
     switch (e->kind) {
     case E_ATOM: r->atom = part; return r;
     case E_COPY: r->copy.arr = part; return r;

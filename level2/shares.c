@@ -204,10 +204,46 @@ void parts_put(Parts *P, const Var *v, Var *var, Share *share)
     varmap_put(P->parts, v, p);
 }
 
+Atoms parts_go_on(Parts *P, Bld *bl, const Lambda *op, const Atoms *before, const Atoms *parts,
+                  const Share *share, Loc loc)
+{
+    Ctx *cx = P->cx;
+    Bld turn = bld_new(cx), on = bld_new(cx), alone = bld_new(cx);
+    Vars xs = {0};
+    Atoms both = {0};
+    vec_append(cx->perm, &both, before);
+    for (int k = 0; k < parts->n; k++) {
+        Var *x = var_new(cx, "x", type_row(atom_type(parts->at[k])), loc);
+        vec_push(cx->perm, &xs, x);
+        vec_push(cx->perm, &both, atom_var(x));
+    }
+    Atoms sums = bld_inline_lambda(&turn, op, &both);
+    Exp *map = exp_map(cx, loc, share->count, *parts, lambda_new(cx, xs, bld_body(&turn, sums)));
+    Atoms res = bld_exps(&on, "on", map);
+    return bld_exps(bl, "on",
+                    exp_if(cx, loc, share->shared, bld_body(&on, res), bld_body(&alone, *parts)));
+}
+
+Var *parts_settled(Parts *P, Part *p)
+{
+    Atoms before = {0}, part = {0};
+    if (!p->op)
+        return p->var;
+    vec_push(P->cx->perm, &before, p->before);
+    vec_push(P->cx->perm, &part, atom_var(p->var));
+    Bld *bl = &p->level->bl;
+    p->var = parts_go_on(P, bl, p->op, &before, &part, p->share, p->var->loc).at[0].var;
+    p->op = NULL;
+    Bound *b = NEW(P->cx->perm, Bound);
+    *b = (Bound){p->level, bl->stms.n};
+    varmap_put(P->bound, p->var, b);
+    return p->var;
+}
+
 Var *parts_get(Parts *P, Atom a, const Share *share)
 {
     Part *p = a.var ? varmap_get(P->parts, a.var) : NULL;
-    return p && p->share == share ? soac_settled(P, p) : NULL;
+    return p && p->share == share ? parts_settled(P, p) : NULL;
 }
 
 DimIndexes parts_slice(Ctx *cx, Type t, Atom first, Atom count)
@@ -345,7 +381,7 @@ void parts_gather(Parts *P, const Var *v)
     if (take_whole(P, v) || !p || p->whole)
         return;
     p->whole = true;
-    (void)soac_settled(P, p);
+    (void)parts_settled(P, p);
     Share *of = p->share->kept_of;
     Atoms from = {0};
     if (of)
@@ -371,7 +407,7 @@ Halo parts_halo(Parts *P, const Var *v, int lo, int hi)
     Loc loc = v->loc;
     if (p->beside && lo <= p->lo && hi <= p->hi)
         return p->halo;
-    (void)soac_settled(P, p);
+    (void)parts_settled(P, p);
     Atom with = bld_binop(bl, loc, OP_ADD, s->count, atom_i64(lo + hi));
     Atom size = parts_choice(P, bl, "size", loc, s->shared, with, s->n);
     Halo h = {.first = s->first,

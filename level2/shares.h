@@ -92,6 +92,11 @@ Share *parts_share_kept(Parts *P, Atom n, Share *of, Atom first, Atom count);
 void parts_leave(Parts *P, Level *level);
 /* v, an array of share->n rows, of which `var` is here. */
 void parts_put(Parts *P, const Var *v, Var *var, Share *share);
+/* op before x for the elements x of parts, if there are ranks before. */
+Atoms parts_go_on(Parts *P, Bld *bl, const Lambda *op, const Atoms *before, const Atoms *parts,
+                  const Share *share, Loc loc);
+/* What is here of the array, as it is to be. */
+Var *parts_settled(Parts *P, Part *p);
 /* The part that is here, if v has been shared out so; NULL: it has not. */
 Var *parts_get(Parts *P, Atom a, const Share *share);
 /* The part of any array of share->n rows. */
@@ -151,8 +156,6 @@ bool parts_all(const DimIndex *di, Atom n);
 
 /* What this rank's rows give: the variables. Of scatters and histograms: into these. */
 Vars soac_here(Parts *P, const Stm *s, const Share *share, const Atoms *dests);
-/* What is here of the array, as it is to be. */
-Var *soac_settled(Parts *P, Part *p);
 /* What ranks have told each other, of scalars and arrays. */
 typedef struct {
     Atom exchange; /* scalars; arrays' rows are what ranks have: */

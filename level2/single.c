@@ -59,7 +59,7 @@ bool single_read(Parts *P, const Stm *s)
     Part *p = e->kind == E_INDEX ? parts_part(P, e->index.arr.var) : NULL;
     if (!p || p->whole || p->share->kept_of || s->pat.at[0]->type.rank > 0 || is_in_turns(P, p))
         return false;
-    (void)soac_settled(P, p);
+    (void)parts_settled(P, p);
     if (!e->index.safe)
         check_positions(P, e);
     const Share *share = p->share;

@@ -221,43 +221,6 @@ static Atoms scanned_before(Parts *P, const Exp *e, const Share *share, const Va
         exp_if(cx, loc, share->shared, bld_body(&on, before), bld_body(&alone, e->soac.nes)));
 }
 
-/* op before x for the elements x of parts, if there are ranks before. */
-static Atoms go_on(Parts *P, Bld *bl, const Lambda *op, const Atoms *before, const Atoms *parts,
-                   const Share *share, Loc loc)
-{
-    Ctx *cx = P->cx;
-    Bld turn = bld_new(cx), on = bld_new(cx), alone = bld_new(cx);
-    Vars xs = {0};
-    Atoms both = {0};
-    vec_append(cx->perm, &both, before);
-    for (int k = 0; k < parts->n; k++) {
-        Var *x = var_new(cx, "x", type_row(atom_type(parts->at[k])), loc);
-        vec_push(cx->perm, &xs, x);
-        vec_push(cx->perm, &both, atom_var(x));
-    }
-    Atoms sums = bld_inline_lambda(&turn, op, &both);
-    Exp *map = exp_map(cx, loc, share->count, *parts, lambda_new(cx, xs, bld_body(&turn, sums)));
-    Atoms res = bld_exps(&on, "on", map);
-    return bld_exps(bl, "on",
-                    exp_if(cx, loc, share->shared, bld_body(&on, res), bld_body(&alone, *parts)));
-}
-
-Var *soac_settled(Parts *P, Part *p)
-{
-    Atoms before = {0}, part = {0};
-    if (!p->op)
-        return p->var;
-    vec_push(P->cx->perm, &before, p->before);
-    vec_push(P->cx->perm, &part, atom_var(p->var));
-    Bld *bl = &p->level->bl;
-    p->var = go_on(P, bl, p->op, &before, &part, p->share, p->var->loc).at[0].var;
-    p->op = NULL;
-    Bound *b = NEW(P->cx->perm, Bound);
-    *b = (Bound){p->level, bl->stms.n};
-    varmap_put(P->bound, p->var, b);
-    return p->var;
-}
-
 /* What is scanned begins, on all ranks but the first, with what those before it have: segscan^2.
  * Where that is a single operation readers do it themselves. */
 static void scan_on(Parts *P, const Stm *s, Share *share, const Vars *here)
@@ -269,7 +232,7 @@ static void scan_on(Parts *P, const Stm *s, Share *share, const Vars *here)
         vec_push(P->cx->perm, &parts, atom_var(here->at[k]));
     bool later = n == 1 && lambda_op(e->soac.op);
     if (!later)
-        parts = go_on(P, &P->at->bl, e->soac.op, &before, &parts, share, e->loc);
+        parts = parts_go_on(P, &P->at->bl, e->soac.op, &before, &parts, share, e->loc);
     for (int k = 0; k < n; k++)
         parts_put(P, s->pat.at[k], parts.at[k].var, share);
     if (later) {
