@@ -22,7 +22,7 @@ PROGRAM = """
 entry turns (n: i64) (k: i64): i64 =
   i64.sum (loop xs = iota n for i < k do let s = i64.sum xs in map (\\x -> (x + s + i) % 1000) xs)
 entry picks [n] (is: [n]i64): [n]i64 = map (\\i -> is[i]) is
-entry all_of (n: i64): [n]f64 = map f64.i64 (iota n)
+entry all_of (n: i64): [n]f64 = let xs = map f64.i64 (iota n) in map (\\i -> xs[(i * i) % n]) (iota n)
 entry last_long (n: i64): i64 =
   i64.sum (map (\\i -> loop x = i for j < (if i == n - 1 then 1000000000000 else 1) do (x + j) * 3) (iota n))
 """
