@@ -22,7 +22,7 @@ PROGRAM = """
 entry turns (n: i64) (k: i64): i64 =
   i64.sum (loop xs = iota n for i < k do let s = i64.sum xs in map (\\x -> (x + s + i) % 1000) xs)
 entry picks [n] (is: [n]i64): [n]i64 = map (\\i -> is[i]) is
-entry all_of (n: i64): [n]f64 = map f64.i64 (iota n)
+entry all_of (n: i64): [n]f64 = let xs = map f64.i64 (iota n) in map (\\i -> xs[(i * i) % n]) (iota n)
 entry last_long (n: i64): i64 =
   i64.sum (map (\\i -> loop x = i for j < (if i == n - 1 then 1000000000000 else 1) do (x + j) * 3) (iota n))
 """
@@ -82,9 +82,11 @@ class Tests:
     # --- Ranks that are killed ---
 
     def killed(self, turn):
-        """At any moment: while it joins the others, opens its device, computes, or waits."""
+        """While it opens its device, computes, or waits; not before: mpirun of Open MPI 4.1 itself hangs now and then if a rank
+        is killed while it connects."""
         for rank in 0, 1 + turn % (RANKS - 1):
             def kill(job, rank=rank):
+                job.wait_for_all(RANKS, self.program)
                 pid = job.wait_for(rank, self.program)
                 time.sleep(0.1 * turn)
                 if pid:
@@ -101,9 +103,9 @@ class Tests:
     # --- Memory ---
 
     def no_memory(self, turn):
-        """From where MPI starts, which may say what it wants, to where results are gathered."""
+        """From where MPI has started, or MPICH starts, which may say what it wants, to where results are gathered."""
         for rank in 0, RANKS - 1:
-            limit = 8000 * 2 ** (turn % 5)
+            limit = 20000 * 2 ** (turn % 4)
             wrap = self.wrapper(f"ulimit -d {limit}")
             self.fails(f"rank {rank} with {limit} KiB", ["-n", RANKS, wrap, self.program, "-n", "-e", "all_of", *SHARED], codes=None,
                        text="12000000i64", VICTIM=str(rank))

@@ -134,7 +134,7 @@ def lost(cluster, program, what, meanwhile):
     job = cluster.job(program, "-e", "steps", "--param", "steps.suff_dist_0=1", text="[1i64, 2i64, 3i64, 4i64] 1000000000000i64")
 
     def act():
-        job.wait_for(HOSTS - 1, program)
+        job.wait_for_all(HOSTS, program)
         time.sleep(1)
         began[0] = time.monotonic()
         meanwhile(job)

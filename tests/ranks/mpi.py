@@ -42,6 +42,17 @@ class Job:
                 there[int(place.name)] = env
         return there
 
+    def wait_for_all(self, ranks, program):
+        """Until all have joined: from then on the last one's output goes nowhere."""
+        last = self.wait_for(ranks - 1, program)
+        while self.process.poll() is None:
+            try:
+                if Path(f"/proc/{last}/fd/1").resolve() == Path("/dev/null"):
+                    return
+            except OSError:
+                return
+            time.sleep(0.01)
+
     def wait_for(self, rank, program):
         """The number of the process in which a rank runs the program."""
         while self.process.poll() is None:
