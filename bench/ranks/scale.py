@@ -4,7 +4,8 @@
     scale.py model FOLDER                         table and pictures of what was measured, and of the model up to 1024 ranks
         --latency US --bandwidth GB/s             ... with another link than the one that was measured
 
-The model is LogGP's: an exchange takes o + L log2(p) + bytes / B, of bytes that a rank gets; what is computed takes A + C / p. o, L, B come
+The model is LogGP's: an exchange takes o + L m + bytes / B, of bytes that a rank gets, with m messages one after the other: log2(p) to ask
+whether all are there, which brings numbers along; one more for rows beside, log2(p) more for whole arrays. What is computed takes A + C / p. o, L, B come
 from `exchanges.sf`; A and C of each program from its own times, less what its exchanges take. How many exchanges there
 are, and of how many bytes, the program says itself (`-P`), with two ranks: rows beside and numbers are as many for any
 number of ranks, of whole arrays a rank gets (p - 1) / p. Needs NumPy.
@@ -110,8 +111,10 @@ def measure(args):
 # --- The model ------------------------------------------------------------------------------------------------------
 
 
-def steps(p):
-    return ceil(log2(p)) if p > 1 else 0
+def messages(kind, p):
+    """One after the other, of an exchange."""
+    steps = ceil(log2(p))
+    return {"numbers": steps, "rows beside": steps + 1, "whole arrays": 2 * steps}[kind]
 
 
 def got(exchanged, p):
@@ -126,7 +129,7 @@ def features(case, p):
         return np.zeros(3)
     total = np.zeros(3)
     for kind, times, size in got(case["exchanges"], p):
-        total += [times, times * (1 if kind == "rows beside" else steps(p)), size]
+        total += [times, times * messages(kind, p), size]
     return total
 
 
@@ -170,7 +173,7 @@ def modelled(case, link, compute, p):
     parts = {"what all do": compute[0], "what is shared out": compute[1] / p}
     for kind, times, size in got(case["exchanges"], p):
         if p > 1:
-            parts[kind] = np.array([times, times * (1 if kind == "rows beside" else steps(p)), size]) @ link
+            parts[kind] = np.array([times, times * messages(kind, p), size]) @ link
     return parts
 
 
@@ -205,7 +208,7 @@ def model(args):
     found = json.loads((folder / "scale.json").read_text())
     cases = found["cases"]
     link = link_of(cases)
-    told = f"an exchange: {link[0]:.1f} us, and {link[1]:.1f} us for each doubling of ranks, {1e-3 / link[2] if link[2] else float('inf'):.2f} GB/s"
+    told = f"an exchange: {link[0]:.1f} us, {link[1]:.1f} us a message, {1e-3 / link[2] if link[2] else float('inf'):.2f} GB/s"
     lines = [f"Measured: {found['device']}; {told}.", ""]
     worst, curves, dots = 0, {}, {}
     other = link.copy()

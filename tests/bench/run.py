@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path += [str(ROOT / folder) for folder in ("bench", "bench/primitives", "tests")]
+sys.path += [str(ROOT / folder) for folder in ("bench", "bench/primitives", "bench/ranks", "tests")]
 from checks import check, need_modules, summary  # noqa: E402
 
-need_modules("numpy", n=11)
+need_modules("numpy", n=19)
 import compare  # noqa: E402
 import compile_time  # noqa: E402
 import first  # noqa: E402
@@ -20,6 +20,7 @@ import loops  # noqa: E402
 import numpy as np  # noqa: E402
 import programs  # noqa: E402
 import ratios  # noqa: E402
+import scale  # noqa: E402
 import tunings  # noqa: E402
 from cases import CASES  # noqa: E402
 from values import difference, read_binary, write_values  # noqa: E402
@@ -206,6 +207,32 @@ def test_library_calls(minifut):
     check(numbers and all(float(n) > 0 for n in numbers.groups()), out)
 
 
+def test_scale(place):
+    """Times that follow the model are found to do so, and where they go on to; what a program says of its exchanges is read."""
+    said = "total 3.0 us\nexchanged rows beside: 20 times, 40960 bytes from others, 18.5 us each\nexchanged numbers: 3 times, 24 bytes from\n"
+    check(scale.exchanges(said) == {"rows beside": [20, 40960], "numbers": [3, 24]}, f"exchanges: {scale.exchanges(said)}")
+    link, work = np.array([3.0, 2.0, 0.001]), {"exchanges": (0, 0), "plate": (500, 1e6), "power": (2000, 4e5)}
+    cases = []
+    for name, kind, times, size in ("exchanges", "numbers", 1000, 8000), ("exchanges", "rows beside", 1000, 4000), \
+            ("exchanges", "whole arrays", 100, 4000000), ("plate", "rows beside", 50, 10000), ("power", "whole arrays", 20, 2000000):
+        case = {"program": name if name == "exchanges" else "programs", "entry": name, "bytes": 0, "exchanges": {kind: [times, size]}}
+        alike, shared = work[name]
+        case["us"] = {str(p): alike + shared / p + float(scale.features(case, p) @ link) + (p == 1) for p in (1, 2, 4, 8)}
+        cases.append(case)
+    (place / "scale.json").write_text(json.dumps({"device": "none", "cases": cases}))
+    told = shell(sys.executable, ROOT / "bench/ranks/scale.py", "model", place).decode()
+    check("an exchange: 3.0 us, 2.0 us a message, 1.00 GB/s" in told, told)
+    check("Largest error of programs: 0 %." in told, told)
+    rows = dict(re.findall(r"^\| (plate|power) \| ([\d. |]+) \| (?:what|rows|whole)", told, re.M))
+    alone, many = 1000500, 500 + 1e6 / 1024 + 50 * 3 + 50 * 2 * 11 + 10
+    check(rows["plate"].split(" | ")[-1] == f"{alone / many:.1f}", f"plate on 1024: {told}")
+    check("<polyline" in (place / "scale.svg").read_text() and (place / "scale.md").read_text() == told, "what it writes")
+    cases[3]["us"]["8"] *= 1.5
+    (place / "scale.json").write_text(json.dumps({"device": "none", "cases": cases}))
+    told = shell(sys.executable, ROOT / "bench/ranks/scale.py", "model", place).decode()
+    check(int(re.search(r"programs: (\d+) %", told)[1]) > 5, "a time that does not follow the model")
+
+
 def test_native_launches(place):
     """It compiles behind the runtime's text: how long it takes is for whoever asks."""
     source = place / "launches.c"
@@ -232,6 +259,7 @@ def main():
         test_shapes(minifut, place)
         test_library_calls(minifut)
         test_native_launches(place)
+        test_scale(place)
     sys.exit(summary())
 
 
