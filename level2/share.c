@@ -7,10 +7,11 @@
  *
  * (segmap^2 and segred^2: what is inside stays for level 1.) Arrays stay in parts where all that
  * reads them goes over their rows; loops pass parts on. Where one is read otherwise its parts are
- * gathered, once, where it is made. Whether n is shared out is a threshold (SHARED); where it is
+ * gathered, once, where it is made (but for few rows: halo.c, single.c; and results: outside.c).
+ * Whether n is shared out is a threshold (SHARED); where it is
  * not, a part is the whole and nothing is exchanged.
  *
- * What is done by all ranks alike (scalars, scatters, histograms, whatever has few elements) is the
+ * What is done by all ranks alike (scalars, scatters, whatever has few elements) is the
  * same on each of them; so are the exchanges that they come to, and their order.
  *
  * SOAC dialect, last before flattening. Before and after: well-formed. */
@@ -97,6 +98,14 @@ static Side walk_side(Parts *P, const Exp *e, bool truth)
     return side;
 }
 
+static bool is_around(const Parts *P, const Level *level)
+{
+    const Level *l = P->at;
+    while (l && l != level)
+        l = l->outer;
+    return l != NULL;
+}
+
 /* The share of result k, v, of which one side at least gives the part; NULL: whole, if an array. */
 static Share *given_in_parts(Parts *P, const Side *sides, int k, const Var *v)
 {
@@ -104,7 +113,7 @@ static Share *given_in_parts(Parts *P, const Side *sides, int k, const Var *v)
         Atom a = sides[i].body->res.at[k];
         const Part *p = a.var ? parts_part(P, a.var) : NULL;
         if (p && !p->whole && atom_eq(p->share->n, v->type.dims[0]) &&
-            parts_in_scope(P, p->share->n) && parts_in_scope(P, p->share->count))
+            is_around(P, p->share->level))
             return p->share;
     }
     return NULL;

@@ -25,12 +25,10 @@ struct Share {
     Atom n;
     Level *level; /* where all this is bound */
     Atom shared, rank, ranks, first, count;
-    /* Ranks that have `each`, the last ones less. What is kept of the rows of another share: ranks
-     * have whatever they have; */
-    Share *kept_of; /* this share; else NULL */
-    Atom each;
-    Exp *test;          /* the SHARED ... */
-    int at;             /* ... which statement of the level it is */
+    Atom each;      /* how many ranks have, the last ones less */
+    Share *kept_of; /* of whose rows these are what is kept: ranks have what they kept; else NULL */
+    Exp *test;      /* the SHARED ... */
+    int at;         /* ... which statement of the level it is */
     ConstVars wanted;   /* arrays whose parts are gathered */
     ConstVars combined; /* arrays of which each rank has one until they are combined */
 };
@@ -46,7 +44,7 @@ typedef struct {
     Var *var;
     Share *share;
     Level *level; /* where var is bound */
-    bool whole;   /* all of it is here, too, under its own name */
+    bool whole;   /* all of it is here, too, under its own name, or given out in parts */
     bool beside;  /* ... or with `lo` and `hi` rows of the ranks beside */
     Halo halo;
     int lo, hi;

@@ -306,6 +306,9 @@ typedef enum {
     RT_AT_END
 } rt_where;
 
+/* What is said of ranks that would come to different exchanges. */
+#define RT_DIFFER "the ranks found different results of the same computation"
+
 /* Memory that devices of one machine copy from each other's (exchange.c). */
 typedef struct {
     bool tried;

@@ -97,21 +97,32 @@ static void rt_mpi_blocks(char *all, const int64_t *at)
         rt_mpi_from(r, all + at[r], at[r + 1] - at[r]);
 }
 
+static int64_t rt_mpi_piece(const rt_message *m, int64_t done)
+{
+    int64_t left = m->bytes - done;
+    return left < 0 ? 0 : left < RT_MPI_PIECE ? left : RT_MPI_PIECE;
+}
+
 static void rt_mpi_beside(const rt_message to[2], const rt_message from[2])
 {
-    int rank, n = 0;
+    int rank, n = 1;
     MPI_Request under_way[4];
     MPI_Status ended[4]; /* MPICH's declaration has the compiler warn of none */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int k = 0; k < 2; k++)
-        if (from[k].bytes > 0)
-            MPI_Irecv(from[k].data, (int)from[k].bytes, MPI_BYTE, rank + 2 * k - 1, 0,
-                      MPI_COMM_WORLD, &under_way[n++]);
-    for (int k = 0; k < 2; k++)
-        if (to[k].bytes > 0)
-            MPI_Isend(to[k].data, (int)to[k].bytes, MPI_BYTE, rank + 2 * k - 1, 0, MPI_COMM_WORLD,
-                      &under_way[n++]);
-    MPI_Waitall(n, under_way, ended);
+    for (int64_t done = 0; n > 0; done += RT_MPI_PIECE) {
+        n = 0;
+        for (int k = 0; k < 4; k++) {
+            const rt_message *m = k < 2 ? &from[k] : &to[k - 2];
+            int bytes = (int)rt_mpi_piece(m, done), other = rank + 2 * (k % 2) - 1;
+            if (bytes > 0 && k < 2)
+                MPI_Irecv(m->data + done, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD,
+                          &under_way[n++]);
+            else if (bytes > 0)
+                MPI_Isend(m->data + done, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD,
+                          &under_way[n++]);
+        }
+        MPI_Waitall(n, under_way, ended);
+    }
 }
 
 static void rt_mpi_give(int from, int to, void *data, int64_t bytes)

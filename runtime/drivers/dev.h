@@ -177,8 +177,8 @@ RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int 
 
 /* --- Beside other processes --- */
 
-/* Memory of the host's that transfers are fast with, if the driver has such; NULL: there is none. A
- * device gives one block at a time. */
+/* Memory of the host's, such that transfers are fast with, if the driver has any; NULL: out of
+ * memory. A device gives one block at a time. */
 RT_API void *rt_dev_host_new(rt_dev *d, int64_t bytes);
 RT_API void rt_dev_host_free(rt_dev *d, void *memory);
 /* A buffer, which is no part of another one, for other processes of this machine: what to tell

@@ -88,6 +88,7 @@ typedef struct {
     int64_t changes, memory;
     unsigned reserved;      /* local memory begins behind so many bytes */
     unsigned char *fetched; /* memory that the device writes by itself */
+    bool host_pinned;       /* of rt_dev_host_new */
     bool late;              /* what is fetched may not be there yet */
     rt_cu_ptr counted;      /* an event, NULL: none yet, at ... */
     int64_t clock;          /* ... so many nanoseconds from the first one */
@@ -712,14 +713,19 @@ static rt_dev_error rt_cu_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, in
 
 static void *rt_cu_host_new(rt_dev *base, int64_t bytes)
 {
+    rt_cu_dev *d = (rt_cu_dev *)base;
     void *memory = NULL;
-    return ((rt_cu_dev *)base)->f.pinned(&memory, (size_t)bytes) == 0 ? memory : NULL;
+    d->host_pinned = d->f.pinned(&memory, (size_t)bytes) == 0;
+    return d->host_pinned ? memory : malloc((size_t)bytes);
 }
 
 static void rt_cu_host_free(rt_dev *base, void *memory)
 {
-    if (memory)
-        ((rt_cu_dev *)base)->f.pinned_free(memory);
+    rt_cu_dev *d = (rt_cu_dev *)base;
+    if (d->host_pinned)
+        d->f.pinned_free(memory);
+    else
+        free(memory);
 }
 
 static rt_dev_error rt_cu_offer(rt_dev *base, rt_dev_buffer *b, rt_dev_offer *out)

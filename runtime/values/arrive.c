@@ -87,16 +87,18 @@ static int rt_open_beside(rt_source *s, const char *path)
 {
     const rt_config *c = &s->ctx->config;
     struct {
-        int64_t offset, size;
-    } file = {0, -1};
+        int64_t offset, size, changed;
+    } file = {0, -1, 0};
     struct stat st;
     const char *wrong;
     if (!path)
         return -1;
     if (c->at.rank == 0 && !s->h->data)
         file.size = rt_reader_file_size(s->r);
-    if (c->at.rank == 0 && file.size >= 0)
+    if (c->at.rank == 0 && file.size >= 0) {
         file.offset = s->r->offset;
+        file.changed = stat(path, &st) == 0 ? (int64_t)st.st_mtime : -1;
+    }
     if (file.offset > file.size - s->at[c->at.ranks])
         file.size = -1;
     c->comm->tell(&file, sizeof file);
@@ -106,7 +108,8 @@ static int rt_open_beside(rt_source *s, const char *path)
     int fd = f ? dup(fileno(f)) : -1;
     if (f)
         fclose(f);
-    bool same = fd >= 0 && fstat(fd, &st) == 0 && st.st_size == file.size;
+    bool same = fd >= 0 && fstat(fd, &st) == 0 && st.st_size == file.size &&
+                (int64_t)st.st_mtime == file.changed;
     s->offset = file.offset;
     if (rt_all_have(c, same))
         return fd;

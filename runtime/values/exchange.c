@@ -47,12 +47,17 @@ RT_API const rt_scalar *rt_peer(const rt_ctx *ctx, int64_t which, int64_t k, int
 
 enum { RT_WINDOW_HALF = 32 << 20 };
 
+/* All ranks do this together: nobody frees what another one has not left. */
 static void rt_windows_close(rt_ctx *ctx)
 {
     rt_windows *w = &ctx->ranks.windows;
+    if (!w->tried)
+        return;
+    (void)rt_dev_finish(ctx->dev);
     for (int r = 0; w->theirs && r < ctx->config.at.ranks; r++)
         if (w->theirs[r])
             rt_dev_leave(ctx->dev, w->theirs[r]);
+    (void)rt_all_have(&ctx->config, true);
     if (w->own)
         rt_dev_free(ctx->dev, w->own);
     free(w->theirs);
@@ -164,6 +169,21 @@ RT_API char *rt_host_memory(rt_ctx *ctx, int64_t bytes)
     return s->host;
 }
 
+/* rt_agree of ranks that are to exchange as many bytes, which those who found different results do
+ * not. */
+static int rt_agree_of(rt_ctx *ctx, int rc, rt_where where, int64_t bytes)
+{
+    int ranks = ctx->config.at.ranks;
+    rt_scalar *told = rt_grow(NULL, (size_t)ranks * RT_EXCHANGED * sizeof *told);
+    const rt_scalar mine = {.i64 = bytes};
+    rc = rt_agree_telling(ctx, rc, where, 1, &mine, told);
+    for (int r = 0; r < ranks && rc == RT_OK; r++)
+        if (told[r * RT_EXCHANGED].i64 != told[0].i64)
+            rc = rt_error_set(ctx, RT_DIFFER);
+    free(told);
+    return rc;
+}
+
 /* All rows in host memory; those of this rank come from byte `from` of mem. NULL on failure. */
 static char *rt_all_rows(rt_ctx *ctx, rt_mem *mem, int64_t from, const int64_t *at)
 {
@@ -171,7 +191,7 @@ static char *rt_all_rows(rt_ctx *ctx, rt_mem *mem, int64_t from, const int64_t *
     int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
     char *all = rt_host_memory(ctx, total);
     int rc = all ? rt_read(ctx, mem, from, end - begin, all + begin) : RT_ERR;
-    if (rt_agree(ctx, rc, RT_AT_ROWS))
+    if (rt_agree_of(ctx, rc, RT_AT_ROWS, total))
         return NULL;
     c->comm->blocks(all, at);
     return all;
@@ -200,7 +220,7 @@ static int rt_gather_by_windows(rt_ctx *ctx, rt_mem *mem, const int64_t *at)
         int64_t half = rt_window_next(ctx);
         int rc = rt_copy_buffer(ctx, w->own, half, mem->buf, at[p->rank] + done,
                                 rt_in_half(at, p->rank, done), mem->name);
-        if (rt_agree(ctx, rc ? rc : rt_sync(ctx), RT_AT_ROWS))
+        if (rt_agree_of(ctx, rc ? rc : rt_sync(ctx), RT_AT_ROWS, at[p->ranks]))
             return RT_ERR;
         for (int r = 0; r < p->ranks; r++)
             if (r != p->rank && rt_copy_buffer(ctx, mem->buf, at[r] + done, w->theirs[r], half,

@@ -22,6 +22,7 @@ static int rt_rows_leave(rt_ctx *ctx, int r, const int64_t *at, rt_mem *mem, con
 {
     const rt_config *c = &ctx->config;
     int64_t size = rt_prim_size(v->prim), most = RT_MOVED / size * size;
+    bool broken = rc != RT_OK; /* who could not read a piece says why, when all agree */
     for (int64_t from = at[r]; from < at[r + 1]; from += most) {
         int64_t left = at[r + 1] - from, bytes = left < most ? left : most;
         if (c->at.rank == r) {
@@ -33,9 +34,8 @@ static int rt_rows_leave(rt_ctx *ctx, int r, const int64_t *at, rt_mem *mem, con
             c->comm->give(r, 0, piece, bytes + 1);
         if (c->at.rank > 0)
             continue;
-        if (!piece[bytes])
-            rc = RT_ERR;
-        if (rc == RT_OK)
+        broken = broken || !piece[bytes];
+        if (!broken)
             rt_sink_take(sink, v, from / size, bytes / size, piece);
     }
     return rc;

@@ -134,8 +134,7 @@ static int rt_disagree(rt_ctx *ctx, int rc, const unsigned char *said)
     if (first >= 0)
         rt_words_of(c, first, rc ? ctx->error : "", s->error, sizeof s->error);
     else
-        snprintf(s->error, sizeof s->error,
-                 "the ranks found different results of the same computation");
+        snprintf(s->error, sizeof s->error, RT_DIFFER);
     ctx->limit.over |= over;
     if (rc == RT_OK) {
         rt_error_set(ctx, "%s", s->error);
@@ -256,8 +255,14 @@ RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v)
         return ok && !c->comm;
     rt_hvalue shape = *v;
     bool made = c->at.rank == 0 || rt_hvalue_make(v, shape.prim, shape.rank, shape.shape);
-    if (rt_together(c, made ? NULL : "out of memory", why, sizeof why) >= 0)
+    int without = rt_together(c, made ? NULL : "out of memory", why, sizeof why);
+    if (without >= 0) {
+        if (c->at.rank == 0)
+            fprintf(stderr, "rank %d: %s\n", without, why);
+        if (made)
+            rt_hvalue_free(v);
         return false;
+    }
     c->comm->tell(v->data, rt_hvalue_bytes(v));
     return true;
 }
