@@ -75,7 +75,7 @@ static void rt_words_of(const rt_config *c, int of, const char *mine, char *text
 {
     char *own = calloc(1, size), *all = rt_grow(NULL, (size_t)c->at.ranks * size);
     if (own)
-        snprintf(own, size, "%s", mine);
+        snprintf(own, size, "%.*s", (int)size - 1, mine);
     c->comm->all(own ? own : all, (int64_t)size, all);
     memcpy(text, all + (size_t)of * size, size);
     free(own);
