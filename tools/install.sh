@@ -68,7 +68,7 @@ do_install() { # the compiler, the runtime of its programs, the folder of manual
     put 644 tools/completion/minifut.bash share/bash-completion/completions/minifut
     put 644 tools/completion/minifut.zsh share/zsh/site-functions/_minifut
     put 644 tools/completion/minifut.fish share/fish/vendor_completions.d/minifut.fish
-    for page in CHANGELOG.md LICENSE docs/*.md $(find examples -type f ! -name '*.pyc' | sort); do
+    for page in CHANGELOG.md LICENSE docs/*.md docs/*.svg $(find examples -type f ! -name '*.pyc' | sort); do
         put 644 "$page" "share/doc/minifut/$page"
     done
     readme "$root/share/doc/minifut" >"$3/README.md"

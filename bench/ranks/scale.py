@@ -2,6 +2,7 @@
 
     scale.py run --ranks 1,2,4 --out FOLDER       measures bench/ranks here, --threads of the processor a rank (or -d DEVICE)
     scale.py model FOLDER                         table and pictures of what was measured, and of the model up to 1024 ranks
+        --picture FILE                            ... which goes there
         --latency US --bandwidth GB/s             ... with another link than the one that was measured
 
 The model is LogGP's: an exchange takes o + L m + bytes / B, of bytes that a rank gets, with m messages one after the other: log2(p) to ask
@@ -243,7 +244,7 @@ def model(args):
         speed = dict(curves[case["entry"]])
         lines.append(f"| {case['entry']} | " + " | ".join(f"{speed[2 ** k]:.1f}" for k in range(0, 11, 2)) + f" | {limit} |")
     (folder / "scale.md").write_text("\n".join(lines) + "\n")
-    (folder / "scale.svg").write_text(picture("Speed-up by the model; dots are measured", curves, dots, MOST))
+    Path(args.picture or folder / "scale.svg").write_text(picture("Speed-up by the model; dots are measured", curves, dots, MOST))
     print("\n".join(lines))
 
 
@@ -262,6 +263,7 @@ def main():
     run.add_argument("--out", required=True)
     of = commands.add_parser("model")
     of.add_argument("folder")
+    of.add_argument("--picture", help="where that goes (default: FOLDER/scale.svg)")
     of.add_argument("--latency", type=float)
     of.add_argument("--bandwidth", type=float)
     args = parser.parse_args()
