@@ -247,3 +247,12 @@ bool out_write_file(const Out *o, const char *path)
     errno = saved;
     return ok;
 }
+
+void out_member(Out *o, const char *key, const char *text)
+{
+    out_printf(o, "\"%s\": ", key);
+    if (text)
+        out_quoted(o, text);
+    else
+        out_puts(o, "null");
+}

@@ -28,6 +28,8 @@ size_t utf8_length(const char *s);
 /* A quoted string with JSON's escapes, which the reader of IR text knows, too. What is no UTF-8
  * becomes the character for that. */
 void out_quoted(Out *o, const char *s);
+/* A member of a JSON object: "KEY": "text", or null. */
+void out_member(Out *o, const char *key, const char *text);
 /* A C string literal of any n bytes: printable ASCII as it is, everything else escaped, so that
  * whatever a path, name or message holds stays inside the literal. */
 void out_c_string(Out *o, const char *s, size_t n);

@@ -147,7 +147,7 @@ struct HostOp {
     const KExp *exp, *exp2;
     Choice *choice;   /* H_CHOOSE */
     const Exp *suff;  /* H_SUFF: a SUFF */
-    const Exp *ranks; /* H_RANKS: SHARED, MY_RANK, RANKS, SHARE, EXCHANGE or PEER */
+    const Exp *ranks; /* H_RANKS: SHARED, .. PEER; H_GATHER; rows given or got: ROWS, PARTED */
     PrimType type;
     Atoms dims;
     ArrLoc dst, src;

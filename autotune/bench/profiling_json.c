@@ -1,15 +1,6 @@
 /* minifut profile --json: docs/commands.md names the members. Times are microseconds. */
 #include "autotune/bench/profiling.h"
 
-static void member(Out *o, const char *key, const char *text)
-{
-    out_printf(o, "\"%s\": ", key);
-    if (text)
-        out_quoted(o, text);
-    else
-        out_puts(o, "null");
-}
-
 static void json_busy(Out *o, const ProfileRow *r)
 {
     Busy b;
@@ -48,16 +39,16 @@ static void json_share(Out *o, const Profiling *all, const Profiled *p, const Sh
                                         [SHARE_HOST] = "host"};
     out_printf(o, "{\"kind\": \"%s\", ", kinds[share->kind]);
     if (share->kind == SHARE_LINE) {
-        member(o, "file", share->file);
+        out_member(o, "file", share->file);
         out_printf(o, ", \"line\": %d, ", share->line);
     }
-    member(o, "text", share->text);
+    out_member(o, "text", share->text);
     out_puts(o, ", ");
     numbers(o, all, p, &share->sum, share->least);
     out_puts(o, ", \"constructs\": [");
     for (int i = 0; i < share->kernels.n; i++) {
         out_puts(o, i ? ", {" : "{");
-        member(o, "construct", share->kernels.at[i].construct);
+        out_member(o, "construct", share->kernels.at[i].construct);
         out_puts(o, ", ");
         numbers(o, all, p, &share->kernels.at[i].row, share->kernels.at[i].least);
         out_puts(o, "}");
@@ -71,9 +62,9 @@ static void json_kernels(Out *o, const Profiled *p)
     for (int i = 0; i < p->rows.n; i++) {
         const ProfileRow *r = &p->rows.at[i];
         out_puts(o, i ? ",\n    {" : "\n    {");
-        member(o, "name", r->name);
+        out_member(o, "name", r->name);
         out_puts(o, ", ");
-        member(o, "place", r->place);
+        out_member(o, "place", r->place);
         out_printf(o,
                    ", \"us\": %.3f, \"launches\": %.10g, \"bytes\": %.0f, \"operations\": %.0f, ",
                    r->seconds * 1e6, r->launches, r->bytes, r->operations);
@@ -87,15 +78,15 @@ static void json_dataset(Out *o, const Profiling *all, int d)
 {
     const Profiled *p = &all->of[d];
     out_puts(o, "{");
-    member(o, "name", all->datasets->at[d].name);
+    out_member(o, "name", all->datasets->at[d].name);
     out_puts(o, ", ");
-    member(o, "error", p->failed);
+    out_member(o, "error", p->failed);
     if (p->failed) {
         out_puts(o, "}");
         return;
     }
     out_puts(o, ", ");
-    member(o, "versions", p->versions);
+    out_member(o, "versions", p->versions);
     out_printf(
         o,
         ",\n   \"run_us\": %.3f, \"profiled_us\": %.3f, \"whole_us\": %.3f, \"kernels_us\": %.3f, "
@@ -118,13 +109,13 @@ static void json_dataset(Out *o, const Profiling *all, int d)
 void profiling_json(Out *o, const Profiling *all)
 {
     out_puts(o, "{\"format\": \"minifut profile\", \"version\": 1,\n ");
-    member(o, "program", all->source);
+    out_member(o, "program", all->source);
     out_puts(o, ", ");
-    member(o, "entry", all->entry);
+    out_member(o, "entry", all->entry);
     out_puts(o, ", ");
-    member(o, "device", all->device);
+    out_member(o, "device", all->device);
     out_puts(o, ", ");
-    member(o, "tuning", all->tuning);
+    out_member(o, "tuning", all->tuning);
     out_printf(o,
                ", \"runs\": %d, \"ceilings\": {\"gbs\": %g, \"gflops\": %g}, \"steady_ceilings\": "
                "%s,\n \"datasets\": [",

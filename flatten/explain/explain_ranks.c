@@ -473,24 +473,14 @@ void ex_ranks(Explain *x, const char *entry)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* "KEY": "text", or null. */
-static void member(Out *o, const char *key, const char *text)
-{
-    out_printf(o, "\"%s\": ", key);
-    if (text)
-        out_quoted(o, text);
-    else
-        out_puts(o, "null");
-}
-
 static void json_moved(Explain *x, const Moved *m)
 {
     out_puts(x->o, "{");
-    member(x->o, "what", move_words[m->how]);
+    out_member(x->o, "what", move_words[m->how]);
     out_puts(x->o, ", ");
-    member(x->o, "name", m->name);
+    out_member(x->o, "name", m->name);
     out_puts(x->o, ", ");
-    member(x->o, "loc", diag_place_str(m->loc));
+    out_member(x->o, "loc", diag_place_str(m->loc));
     out_puts(x->o, ", \"loops\": [");
     for (const Turns *t = m->when; t; t = t->outer) {
         out_puts(x->o, t == m->when ? "" : ", ");
@@ -498,15 +488,15 @@ static void json_moved(Explain *x, const Moved *m)
     }
     out_puts(x->o, "], ");
     if (m->elems)
-        member(x->o, "elements", m->elems);
+        out_member(x->o, "elements", m->elems);
     else
         out_printf(x->o, "\"numbers\": %d", m->numbers);
     out_printf(x->o, ", \"bytes\": %d, \"branch\": %s", m->bytes, m->branch ? "true" : "false");
     if (m->before) {
         out_puts(x->o, ", ");
-        member(x->o, "before", m->before);
+        out_member(x->o, "before", m->before);
         out_puts(x->o, ", ");
-        member(x->o, "behind", m->behind);
+        out_member(x->o, "behind", m->behind);
     }
     out_puts(x->o, "}");
 }
@@ -514,30 +504,30 @@ static void json_moved(Explain *x, const Moved *m)
 static void json_shared(Explain *x, const Shared *s)
 {
     out_puts(x->o, "{");
-    member(x->o, "name", s->test ? s->test->ranks.name : NULL);
+    out_member(x->o, "name", s->test ? s->test->ranks.name : NULL);
     out_puts(x->o, ", ");
-    member(x->o, "loc", s->test ? diag_place_str(s->test->loc) : NULL);
+    out_member(x->o, "loc", s->test ? diag_place_str(s->test->loc) : NULL);
     out_puts(x->o, ", ");
-    member(x->o, "size", s->size);
+    out_member(x->o, "size", s->size);
     out_puts(x->o, ", ");
-    member(x->o, "steps", s->test ? ex_par_text(x, s->test->ranks.args.at[0]) : NULL);
+    out_member(x->o, "steps", s->test ? ex_par_text(x, s->test->ranks.args.at[0]) : NULL);
     out_puts(x->o, ",\n \"over\": [");
     for (int i = 0; i < s->over.n; i++) {
         out_puts(x->o, i ? ", {" : "{");
-        member(x->o, "form", form_info[s->over.at[i]->kind].text);
+        out_member(x->o, "form", form_info[s->over.at[i]->kind].text);
         out_puts(x->o, ", ");
-        member(x->o, "loc", diag_place_str(s->over.at[i]->loc));
+        out_member(x->o, "loc", diag_place_str(s->over.at[i]->loc));
         out_puts(x->o, "}");
     }
     out_puts(x->o, "],\n \"carried\": [");
     for (int i = 0; i < s->carried.n; i++) {
         const Carried *c = &s->carried.at[i];
         out_puts(x->o, i ? ", {" : "{");
-        member(x->o, "name", c->name);
+        out_member(x->o, "name", c->name);
         out_puts(x->o, ", ");
-        member(x->o, "loop", diag_place_str(c->loop->loc));
+        out_member(x->o, "loop", diag_place_str(c->loop->loc));
         out_puts(x->o, ", ");
-        member(x->o, "elements", c->elems);
+        out_member(x->o, "elements", c->elems);
         out_printf(x->o, ", \"bytes\": %d}", c->bytes);
     }
     out_puts(x->o, "],\n \"exchanged\": [");
