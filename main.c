@@ -272,7 +272,10 @@ static int load(Ctx *cx, const Options *o, int last, Prog **out)
         fprintf(stderr, "%s: error: pass %s works on the other dialect\n", o->file, o->from);
         return EXIT_USER;
     }
-    *out = passes_run(cx, p, first, has_traces(p) ? first - 1 : last, &o->passes);
+    int resolved = pass_find("ad"); /* the interpreter knows no derivatives */
+    if (has_traces(p) && last > resolved)
+        last = resolved;
+    *out = passes_run(cx, p, first, last, &o->passes);
     diag_flush();
     return diag_exit_code();
 }

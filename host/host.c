@@ -376,7 +376,8 @@ static void host_stm(PlanBuild *pb, const Stm *s)
             loop_stm(pb, s);
         return;
     case M_assertion: assert_stm(pb, e); return;
-    case M_trace: ice(e->loc, "a trace behind the passes");
+    case M_deriv:
+    case M_trace: ice(e->loc, "%s behind the passes", form_info[e->kind].text);
     case M_soac: by_kernel(pb, s, make_sequential); return;
     case M_suff: suff_stm(pb, s); return;
     case M_ranks: ranks_stm(pb, s); return;

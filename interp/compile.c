@@ -626,6 +626,7 @@ static void compile_exp(Block *k, const Stm *s)
         emit(k, p);
         break;
     case M_soac: compile_soac(k, s); break;
+    case M_deriv: ice(e->loc, "%s behind the pass that resolves it", form_info[e->kind].text);
     case M_seg: compile_seg(k, s); break;
     case N_MEMBERS: ice(e->loc, "no such form");
     }

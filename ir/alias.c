@@ -306,8 +306,8 @@ static void consume(Alias *al, const Atom *operand_at)
     for (int i = 0; i < rs.n; i++) {
         Var *r = rs.at[i];
         if (varset_has(al->fixed, r))
-            report(al, site, "@ is consumed, but the entry's parameter @ is not unique",
-                   var_text(a.var), var_text(r));
+            report(al, site, "@ is consumed, but the parameter @ is not unique", var_text(a.var),
+                   var_text(r));
         if (level_of(al, r) < al->depth)
             report(al, site,
                    "@ is consumed inside a body that runs several times, but was bound outside",
@@ -558,6 +558,16 @@ static void walk_soac(Alias *al, const Exp *e)
     consume_dests(al, &e->soac.dests);
 }
 
+/* It may run several times, and consumes nothing of its arguments. */
+static void walk_deriv(Alias *al, const Lambda *fn)
+{
+    al->depth++;
+    for (int i = 0; i < fn->params.n; i++)
+        alias_bind(al, fn->params.at[i], false);
+    walk_body(al, fn->body);
+    al->depth--;
+}
+
 /* The free variables of a body that are bound less deep. */
 static Vars vars_from_outside(const Alias *al, const Body *b, int depth)
 {
@@ -614,6 +624,7 @@ static RootSet **walk_exp(Alias *al, const Exp *e)
     case M_branch: return if_roots(al, e);
     case M_loop: return loop_roots(al, e);
     case M_soac: walk_soac(al, e); return NULL;
+    case M_deriv: walk_deriv(al, e->deriv.fn); return NULL;
     case M_seg: walk_seg(al, e); return NULL;
     default: break;
     }

@@ -492,6 +492,15 @@ static Types soac_types(Ctx *cx, const Exp *e)
     return redomap_types(cx, res, nes->n, width, exp_is(e, F_FOLD) ? 0 : 1, width, 1);
 }
 
+static Types deriv_types(Ctx *cx, const Exp *e)
+{
+    Types ts = body_types(cx, e->deriv.fn->body);
+    const Atoms *of = e->kind == E_JVP ? &e->deriv.fn->body->res : &e->deriv.args;
+    for (int i = 0; i < of->n; i++)
+        vec_push(cx->perm, &ts, atom_type(of->at[i]));
+    return ts;
+}
+
 Types exp_types(Ctx *cx, const Exp *e)
 {
     Types ts = {0};
@@ -528,6 +537,7 @@ Types exp_types(Ctx *cx, const Exp *e)
     case M_trace: break;
     case M_soac: return exp_is(e, F_DESTS) ? dest_types(cx, &e->soac.dests) : soac_types(cx, e);
     case M_seg: return exp_is(e, F_DESTS) ? dest_types(cx, &e->seg.dests) : seg_types(cx, e);
+    case M_deriv: return deriv_types(cx, e);
     case M_suff: ONE(type_prim(T_BOOL)); break;
     case M_ranks:
         if (e->kind == E_GATHER)

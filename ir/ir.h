@@ -3,9 +3,8 @@
  * Two dialects share the forms of forms.def. In the SOAC dialect map, reduce, scan, redomap,
  * scanomap, scatter and hist are parallel. In the SEG dialect (after flattening) they are
  * sequential code, and segmap, segred, segscan, segscatter and seghist are parallel at hardware
- * level `level`
- * (1 = grid, 0 = work-group). A construct at level l contains only constructs of level l-1 and
- * sequential code.
+ * level `level` (1 = grid, 0 = work-group). A construct at level l contains only constructs of
+ * level l-1 and sequential code.
  *
  * Invariants (checked by ir_verify after every pass):
  *  - each Var is bound once in the whole program; every use points to the Var of its binder, so a
@@ -332,6 +331,14 @@ struct Exp {
             bool comm; /* op is commutative */
             Dests dests;
         } soac;
+        /* JVP: what fn gives at args, then its tangents along `seeds`, tangents of args.
+         * VJP: what fn gives at args, then the adjoints of args by `seeds`, adjoints of what fn
+         * gives. Each is of the type of what it belongs to; of integers and bool it is zero. What
+         * is free in fn is constant, and fn consumes nothing of its params, which are args. */
+        struct {
+            Atoms args, seeds;
+            Lambda *fn;
+        } deriv;
         struct {
             const char *name; /* ENTRY.suff_outer_par_K, ENTRY.suff_intra_par_K */
             bool intra; /* the guarded version works inside work-groups: also asks that it fits */
@@ -534,8 +541,7 @@ Atoms atoms_of_vars(Ctx *cx, const Vars *vs);
 int vars_find(const Vars *vs, const Var *v); /* its place among them, -1: it is not there */
 
 /* Result types of an expression, one per result. Sizes that only the pattern can name (existential
- * sizes of IF and LOOP results) are given as they stand in the first branch / as the loop's params.
- */
+ * ones of IF and LOOP) are given as they stand in the first branch / as the loop's params. */
 Types exp_types(Ctx *cx, const Exp *e);
 /* Fresh variables for the results of e; existential sizes of IF and LOOP results (sizes that differ
  * between the branches or change in the loop) name the variables of the pattern that carry them. */
@@ -628,8 +634,7 @@ Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args);
 
 /* --- query.c: questions about expressions --------------------------------------------------- */
 
-/* The single scalar operation on both parameters, in any order, that the operator consists of;
- * NULL: it is more. */
+/* The scalar operation on both parameters, in any order, that is all of op; NULL: it is more. */
 const Exp *lambda_op(const Lambda *op);
 
 static inline ExpMember exp_member(const Exp *e)
@@ -646,8 +651,7 @@ static inline bool exp_is(const Exp *e, unsigned traits)
 {
     return (form_info[e->kind].traits & traits) != 0;
 }
-/* Is it a sum, or has parts or elements that are? Such a value cannot be written outside of
- * programs. */
+/* Is it a sum, or has parts or elements that are? Such a value cannot be written outside. */
 bool ext_holds_sum(const ExtType *x);
 static inline const char *ext_name(const ExtType *x)
 {
@@ -722,9 +726,8 @@ bool body_sums(Ctx *cx, const Body *b, Summing *s);
  * and SOAC inputs whose params the body consumes, what the branches of an IF consume. */
 Vars exp_consumes(Ctx *cx, const Exp *e);
 
-/* Aliases of a sequence of statements, walked in order (essay atop alias.c). The roots of an array
- * are the variables that stand for the memory it may live in: arrays that share a root may overlap.
- */
+/* Aliases of statements, walked in order (essay atop alias.c). The roots of an array are the
+ * variables that stand for the memory it may live in: arrays that share a root may overlap. */
 typedef struct Alias Alias;
 Alias *alias_new(Ctx *cx);
 void alias_bind(Alias *al, Var *v, bool consumable); /* a parameter: a root of its own */
@@ -779,20 +782,17 @@ const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at); /* also where */
 
 /* --- passes on the IR ----------------------------------------------------------------------- */
 
-PassFn pass_functions;   /* calls.c, SOAC dialect: functions simplified, or inlined */
-PassFn pass_calls;       /* calls.c, SEG dialect: what the host calls is inlined */
-PassFn pass_simplify;    /* simplify.c, both dialects */
-PassFn pass_cse;         /* cse.c, both dialects */
-PassFn pass_cse_views;   /* cse.c, both dialects: only of scalars and views */
-PassFn pass_interchange; /* loop_interchange.c, SEG dialect: nests in the order in which their
-                            arrays lie */
-PassFn pass_choices; /* choices.c, SOAC dialect: rows of which some are made otherwise, chosen by
-                        elements */
-PassFn pass_hoist;   /* hoist.c, both dialects: loop- and nest-invariant code outwards */
-PassFn pass_fuse;    /* fuse.c, SOAC dialect */
-PassFn pass_renest;  /* renest.c, SOAC dialect: maps take the shape in which they are read */
-PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: cheap arrays are computed where they are
-                              read */
+PassFn pass_functions;     /* calls.c, SOAC dialect: functions simplified, or inlined */
+PassFn pass_calls;         /* calls.c, SEG dialect: what the host calls is inlined */
+PassFn pass_simplify;      /* simplify.c, both dialects */
+PassFn pass_cse;           /* cse.c, both dialects */
+PassFn pass_cse_views;     /* cse.c, both dialects: only of scalars and views */
+PassFn pass_interchange;   /* loop_interchange.c, SEG dialect: nests run along their arrays */
+PassFn pass_choices;       /* choices.c, SOAC dialect: rows made in two ways, chosen by elements */
+PassFn pass_hoist;         /* hoist.c, both dialects: loop- and nest-invariant code outwards */
+PassFn pass_fuse;          /* fuse.c, SOAC dialect */
+PassFn pass_renest;        /* renest.c, SOAC dialect: maps take the shape in which they are read */
+PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: readers compute cheap arrays */
 PassFn pass_ahead;         /* ahead.c, SOAC dialect: what a loop reduces a turn ahead, fused */
 PassFn pass_masked;        /* filters/masked.c, SOAC dialect: sums of what a filter keeps */
 PassFn pass_joined; /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */

@@ -46,6 +46,7 @@
  *            | ("redomap" | "scanomap") ["comm"] atom atoms "op" lambda "nes" atoms "fn" lambda
  *            | "scatter" atom atoms "into" dests lambda
  *            | "hist" atom atoms "op" lambda "nes" atoms "into" dests "fn" lambda
+ *            | ("jvp" | "vjp") atoms atoms lambda                    arguments, seeds
  *            | "suff" ("outer" | "intra") STRING "path" "(" (["!"] STRING),* ")" atom ["of" atom]
  *              ["spares" atom atom atom]                         launches, steps, elements
  *            | "segmap" level nest body
@@ -464,6 +465,14 @@ void ir_print_exp(Out *o, const Exp *e)
         print_atoms(o, &e->trace.args);
         break;
     case M_soac: print_soac(o, e); break;
+    case M_deriv:
+        out_printf(o, "%s ", form_info[e->kind].text);
+        print_atoms(o, &e->deriv.args);
+        out_puts(o, " ");
+        print_atoms(o, &e->deriv.seeds);
+        out_puts(o, " ");
+        print_lambda(o, e->deriv.fn);
+        break;
     case M_suff: print_suff(o, e); break;
     case M_ranks: print_ranks(o, e); break;
     case M_seg: print_seg(o, e); break;

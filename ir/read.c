@@ -364,6 +364,11 @@ static void read_form(Reader *r, Exp *e)
         break;
     case M_trace: read_fail(r, e->loc, "a trace cannot be read");
     case M_soac: read_soac(r, e); break;
+    case M_deriv:
+        e->deriv.args = read_atoms(r, '(', ')');
+        e->deriv.seeds = read_atoms(r, '(', ')');
+        e->deriv.fn = read_lambda(r);
+        break;
     case M_suff: read_suff(r, e); break;
     case M_ranks:
         if (e->kind == E_PEER) {

@@ -252,8 +252,7 @@ static void check_perm(Check *c, const Exp *e)
 static void check_reshape(Check *c, const Exp *e)
 {
     want_array(c, e->reshape.arr);
-    Type t = {T_BOOL, e->reshape.dims.n, e->reshape.dims.at};
-    check_type(c, t);
+    check_type(c, (Type){T_BOOL, e->reshape.dims.n, e->reshape.dims.at});
 }
 
 static void check_assert(Check *c, const Exp *e)
@@ -437,6 +436,16 @@ static void check_soac(Check *c, const Exp *e)
     check_results(c, e, &e->soac.fn->body->res);
 }
 
+static void check_deriv(Check *c, const Exp *e)
+{
+    const Atoms *like = e->kind == E_JVP ? &e->deriv.args : &e->deriv.fn->body->res;
+    check_lambda(c, e->deriv.fn);
+    want_params_types(c, &e->deriv.args, &e->deriv.fn->params, "arguments");
+    want_count(c, e->deriv.seeds.n, like->n, "seeds");
+    for (int i = 0; i < like->n; i++)
+        want_type(c, e->deriv.seeds.at[i], atom_type(like->at[i]), "seed");
+}
+
 static void check_suff(Check *c, const Exp *e)
 {
     exp_visit(e, &(ExpVisitor){.env = c, .atom = want_i64});
@@ -572,9 +581,7 @@ static void check_function(Check *c, const Function *f)
 static void check_call(Check *c, const Exp *e)
 {
     const Function *f = e->call.fn;
-    want_count(c, e->call.args.n, f->lam->params.n, "arguments");
-    for (int i = 0; i < e->call.args.n; i++)
-        want_type(c, e->call.args.at[i], f->lam->params.at[i]->type, "argument");
+    want_params_types(c, &e->call.args, &f->lam->params, "arguments");
     if (!ptrset_has(c->functions, f))
         check_function(c, f);
 }
@@ -590,11 +597,10 @@ static void check_inside(Check *c, const Exp *e)
 
 static void check_exp(Check *c, const Exp *e)
 {
-    ExpVisitor atoms = {.env = c, .atom = visit_atom};
     if (!(form_info[e->kind].dialects & c->dialect))
         wrong(c, "%s does not belong to this dialect", form_info[e->kind].text);
     if (!exp_is_seg(e)) /* a nest binds between its atoms */
-        exp_visit(e, &atoms);
+        exp_visit(e, &(ExpVisitor){.env = c, .atom = visit_atom});
     if (c->in_function)
         check_inside(c, e);
     switch (exp_member(e)) {
@@ -633,6 +639,7 @@ static void check_exp(Check *c, const Exp *e)
     case M_assertion: check_assert(c, e); break;
     case M_trace: want_count(c, e->trace.args.n, e->trace.type->n_vals, "values of a trace"); break;
     case M_soac: check_soac(c, e); break;
+    case M_deriv: check_deriv(c, e); break;
     case M_suff: check_suff(c, e); break;
     case M_ranks: check_ranks(c, e); break;
     case M_seg: check_seg(c, e); break;
@@ -690,14 +697,6 @@ static void check_body(Check *c, const Body *b)
 
 /* --- Entries -------------------------------------------------------------------------------- */
 
-static int count_values(const ExtParams *ps)
-{
-    int n = 0;
-    for (int i = 0; i < ps->n; i++)
-        n += ps->at[i].type.n_vals;
-    return n;
-}
-
 /* Elements and what variants hold are of the type's values. */
 static void check_ext(Check *c, const ExtType *x)
 {
@@ -721,10 +720,14 @@ static void check_ext(Check *c, const ExtType *x)
     }
 }
 
-static void check_exts(Check *c, const ExtParams *ps)
+static int check_exts(Check *c, const ExtParams *ps)
 {
-    for (int i = 0; i < ps->n; i++)
+    int n = 0;
+    for (int i = 0; i < ps->n; i++) {
         check_ext(c, &ps->at[i].type);
+        n += ps->at[i].type.n_vals;
+    }
+    return n;
 }
 
 static void check_entry(Check *c, const Entry *en)
@@ -742,11 +745,8 @@ static void check_entry(Check *c, const Entry *en)
         bind(c, en->user_params.at[i].var);
         want_prim(c, atom_var(en->user_params.at[i].var), T_I64, "tuning parameter");
     }
-    want_count(c, count_values(&en->ext_params), en->params.n, "values of the external parameters");
-    want_count(c, count_values(&en->ext_results), en->body->res.n,
-               "values of the external results");
-    check_exts(c, &en->ext_params);
-    check_exts(c, &en->ext_results);
+    want_count(c, check_exts(c, &en->ext_params), en->params.n, "values of external parameters");
+    want_count(c, check_exts(c, &en->ext_results), en->body->res.n, "values of external results");
     check_body(c, en->body);
     leave(c, mark);
 }

@@ -577,7 +577,8 @@ static void assign_stm(Assign *as, const Stm *s)
     case M_seg: assign_kernel(as, s); return;
     case M_prim:
     case M_assertion: note_equation(as, s); break;
-    case M_trace: ice(s->exp->loc, "a trace behind the passes");
+    case M_deriv:
+    case M_trace: ice(s->exp->loc, "%s behind the passes", form_info[s->exp->kind].text);
     case M_conv:
     case M_call: break;
     case N_MEMBERS: ice(s->exp->loc, "form %d", (int)s->exp->kind);

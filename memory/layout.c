@@ -415,6 +415,7 @@ static void lay_stm(Lay *ly, const Stm *s)
     case M_call:
     case M_assertion:
     case M_trace: return;
+    case M_deriv:
     case N_MEMBERS: ice(e->loc, "form %d", (int)e->kind);
     }
 }

@@ -532,6 +532,7 @@ static void level0_stm(Group *g, const Stm *s)
             soac(g, s);
         return;
     case M_seg: level0_construct(g, s); return;
+    case M_deriv:
     case M_suff:
     case M_ranks:
     case N_MEMBERS: break;

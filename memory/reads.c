@@ -378,6 +378,7 @@ static void scan_stm(Scan *sc, const Stm *s)
     case M_suff:
     case M_ranks: scan_other(sc, s); return;
     case M_seg: scan_level0(sc, s); return;
+    case M_deriv:
     case N_MEMBERS: ice(e->loc, "form %d", (int)e->kind);
     }
     for (int i = 0; i < s->pat.n; i++)

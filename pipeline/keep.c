@@ -197,6 +197,7 @@ static void keep_rest(Keep *k, Exp *e)
     case M_copy:
     case M_branch:
     case M_soac:
+    case M_deriv:
     case M_seg:
     case N_MEMBERS: return;
     }

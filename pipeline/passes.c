@@ -3,6 +3,7 @@
 #include "base/stage.h"
 #include "pipeline/keep.h"
 
+#include "ad/ad.h"
 #include "common/spell.h"
 #include "flatten/flatten.h"
 #include "frontend/lower/lower.h"
@@ -17,8 +18,9 @@
 enum { BOTH = D_SOAC | D_SEG };
 
 const Pass pipeline[] = {
+    {"ad", ad_differentiate, D_SOAC, D_SOAC, "first: derivatives become ordinary code"},
     {"functions", pass_functions, D_SOAC, D_SOAC,
-     "first: what is inlined is simplified with what is around it"},
+     "early: what is inlined is simplified with what is around it"},
     {"simplify", pass_simplify, BOTH, BOTH, "what lowering left: copies, constants, dead code"},
     {"cse-views", pass_cse_views, D_SOAC, D_SOAC, "siblings are fused by the arrays they share"},
     {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
@@ -77,6 +79,19 @@ Prog *front_end(Ctx *cx, const char *file)
     return kept;
 }
 
+Prog *front_resolved(Ctx *cx, const char *file)
+{
+    PassOptions each = {.verify = VERIFY_EACH};
+    Prog *p = front_end(cx, file);
+    if (!p)
+        return NULL;
+    ir_verify(cx, p, "lower");
+    int ad = pass_find("ad");
+    p = passes_run(cx, p, ad, ad, &each);
+    diag_flush();
+    return diag_errors() ? NULL : p;
+}
+
 const char *unknown_mode(Arena *a, const char *mode)
 {
     rt_spelling s = rt_spell(mode);
@@ -128,12 +143,17 @@ static void trace(const Pass *pass, const Prog *before, const Prog *after)
 }
 
 /* What the pass makes, in memory that goes with it, and what it leaves in *mem. */
-static Prog *run_lean(Ctx *cx, const Pass *pass, const Prog *p, Arena **mem)
+static Prog *run_lean(Ctx *cx, const Pass *pass, Prog *p, Arena **mem)
 {
     Ctx own = *cx;
     own.perm = arena_new();
+    Prog *made = pass->run(&own, p);
+    if (made == p) {
+        arena_free(own.perm);
+        return p;
+    }
     Arena *kept = arena_new();
-    Prog *out = prog_keep(kept, pass->run(&own, p));
+    Prog *out = prog_keep(kept, made);
     arena_free(own.perm);
     if (*mem)
         arena_free(*mem);

@@ -22,6 +22,8 @@ typedef struct {
 
 /* Parses, checks and lowers a program: the SOAC dialect. NULL after messages (flushed). */
 Prog *front_end(Ctx *cx, const char *file);
+/* Likewise, verified and without derivatives: what the interpreter takes. */
+Prog *front_resolved(Ctx *cx, const char *file);
 /* What is said of a mode of flattening that does not exist. */
 const char *unknown_mode(Arena *a, const char *mode);
 /* The names of the modes, and of the stages (what the frontend gives, "lower", before them), with

@@ -315,6 +315,7 @@ static void count_exp(Work *w, const Exp *e, Times t)
     case M_copy:
     case M_assertion:
     case M_trace:
+    case M_deriv:
     case M_suff:
     case M_ranks:
     case N_MEMBERS: break;

@@ -80,9 +80,7 @@ void test_program(Run *run)
     run->cx = NEW(run->a, Ctx);
     run->cx->perm = run->a;
     run->cx->scratch = arena_new();
-    run->prog = front_end(run->cx, run->file);
-    if (run->prog)
-        ir_verify(run->cx, run->prog, "lower");
+    run->prog = front_resolved(run->cx, run->file);
     if (run->d.rejected) {
         check_rejection(run, run->prog != NULL);
     } else if (!run->prog) {

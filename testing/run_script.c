@@ -194,7 +194,7 @@ static Prog *with_script(Text *t, const TestCase *c)
                 0};
     b.n = strlen(b.text);
     source_set_instead(behind_program, &b);
-    Prog *p = front_end(run->cx, run->file);
+    Prog *p = front_resolved(run->cx, run->file);
     source_set_instead(NULL, NULL);
     return p;
 }

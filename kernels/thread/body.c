@@ -437,9 +437,10 @@ void kg_stm(KGen *kg, const Stm *s)
     case M_assertion: kg_assert(kg, s); return;
     case M_soac: stm_soac(kg, s); return;
     case M_seg: group_seg(kg, s); return;
+    case M_trace:
+    case M_deriv:
     case M_suff:
     case M_ranks: ice(e->loc, "%s inside a kernel", form_info[e->kind].text);
-    case M_trace: ice(e->loc, "a trace inside a kernel");
     case N_MEMBERS: break;
     }
     ice(e->loc, "unknown form inside a kernel");

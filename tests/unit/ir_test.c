@@ -167,7 +167,7 @@ static void function_errors(void)
              "there are two functions f_f1");
     rejected(CALLS("(b: i64) = { in b }", "let x: i64 = call f_f1 (a, a) in x"),
              "2 arguments instead of 1");
-    rejected(CALLS("(b: i32) = { in b }", "let x: i32 = call f_f1 (a) in x"), "argument a_");
+    rejected(CALLS("(b: i32) = { in b }", "let x: i32 = call f_f1 (a) in x"), "arguments a_");
     rejected(CALLS("(b: i64) = { in b }", "let x: i32 = call f_f1 (a) in x"), "variable x_");
     rejected(CALLS("(b: i64) = { in () }", "let () = call f_f1 (a) in a"),
              "a function of 0 results");
@@ -200,6 +200,20 @@ static void verifier_errors(void)
              "initial values 1i64");
     rejected(MAIN(XS, "let a: i32 = loop (p: i32 = 1i32) for i: i32 < n do { in p } in a"),
              "bound n_");
+    rejected(MAIN(XS, "let (a: f32, b: f32) = jvp (n) (1) \\(x: f32) -> { in x } in a"),
+             "arguments n_");
+    rejected(MAIN(XS, "let (a: f32, b: f32) = jvp (1.0f32) (n) \\(x: f32) -> { in x } in a"),
+             "seed n_");
+    rejected(MAIN(XS, "let (a: f32, b: f32) = vjp (1.0f32) () \\(x: f32) -> { in x } in a"),
+             "0 seeds instead of 1");
+    rejected(
+        MAIN(XS, "let (a: f32, b: [n]f32) = vjp (xs) (xs) \\(v: [n]f32) -> { in 1.0f32 } in a"),
+        "seed xs_");
+    rejected(
+        MAIN(XS, "let (a: f32, b: f32) = vjp (xs) (1.0f32) \\(v: [n]f32) -> { in 1.0f32 } in a"),
+        "variable b_");
+    rejected(SEG(XS, "let (a: f32, b: f32) = jvp (1.0f32) (1.0f32) \\(x: f32) -> { in x } in a"),
+             "jvp does not belong");
     rejected(MAIN(XS, "let () = assert true \"%d\" () in n"), "0 arguments of the message instead");
     rejected(MAIN(XS, "let c: bool = suff outer \"a\" path () n in c"), "does not belong");
     rejected(SEG(XS, "let c: bool = suff outer \"a\" path () n"
@@ -243,6 +257,12 @@ static void consumption_errors(void)
                   "let a: [n]f32 = if true then { let q: [n]f32 = update xs[0] = 1.0f32 in q }"
                   " else { in ys } in (a, xs)"),
              "is used after it was consumed");
+    rejected(MAIN(UNIQUE, "let (a: [n]f32, b: [n]f32) = jvp (xs) (ys) \\(v: [n]f32) -> {"
+                          " let q: [n]f32 = update v[0] = 1.0f32 in q } in a"),
+             "the parameter v_");
+    rejected(MAIN(UNIQUE, "let (a: [n]f32, b: f32) = vjp (1.0f32) (ys) \\(x: f32) -> {"
+                          " let q: [n]f32 = update xs[0] = x in q } in a"),
+             "inside a body that runs several times");
     CHECK(parse(MAIN(UNIQUE,
                      "let a: [n]f32 = if true then { let q: [n]f32 = update xs[0] = 1.0f32 in q }"
                      " else { let q: [n]f32 = update xs[1] = 1.0f32 in q } in a")) != NULL);
