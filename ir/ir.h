@@ -3,9 +3,8 @@
  * Two dialects share the forms of forms.def. In the SOAC dialect map, reduce, scan, redomap,
  * scanomap, scatter and hist are parallel. In the SEG dialect (after flattening) they are
  * sequential code, and segmap, segred, segscan, segscatter and seghist are parallel at hardware
- * level `level`
- * (1 = grid, 0 = work-group). A construct at level l contains only constructs of level l-1 and
- * sequential code.
+ * level `level` (1 = grid, 0 = work-group). A construct at level l contains only constructs of
+ * level l-1 and sequential code.
  *
  * Invariants (checked by ir_verify after every pass):
  *  - each Var is bound once in the whole program; every use points to the Var of its binder, so a
@@ -36,7 +35,7 @@
 /* --- Scalars -------------------------------------------------------------------------------- */
 
 typedef enum {
-#define PRIM(tag, text, arity, operands, result, cost) OP_##tag,
+#define PRIM(tag, text, arity, operands, result, cost, partials) OP_##tag,
 #include "ir/prims.def"
 #undef PRIM
     N_PRIM_OPS
@@ -461,6 +460,7 @@ typedef struct {
     char operands; /* 'I' 'F' 'N' 'B' 'A' 'S' 'W' */
     char result;   /* 'S' same, 'B' bool, 'I' i32, 'R' recast */
     int cost;
+    const char *partials; /* by the operands, see prims.def */
 } PrimInfo;
 extern const PrimInfo prim_info[N_PRIM_OPS];
 typedef struct {
