@@ -15,8 +15,8 @@
 #define RESULT_I32    'I'
 #define RESULT_RECAST 'R'
 const PrimInfo prim_info[N_PRIM_OPS] = {
-#define PRIM(tag, text, arity, operands, result, cost)                                             \
-    {text, arity, (#operands)[0], RESULT_##result, PRIM_COST_##cost},
+#define PRIM(tag, text, arity, operands, result, cost, partials)                                   \
+    {text, arity, (#operands)[0], RESULT_##result, PRIM_COST_##cost, partials},
 #include "ir/prims.def"
 #undef PRIM
 };

@@ -35,7 +35,7 @@
 /* --- Scalars -------------------------------------------------------------------------------- */
 
 typedef enum {
-#define PRIM(tag, text, arity, operands, result, cost) OP_##tag,
+#define PRIM(tag, text, arity, operands, result, cost, partials) OP_##tag,
 #include "ir/prims.def"
 #undef PRIM
     N_PRIM_OPS
@@ -468,6 +468,7 @@ typedef struct {
     char operands; /* 'I' 'F' 'N' 'B' 'A' 'S' 'W' */
     char result;   /* 'S' same, 'B' bool, 'I' i32, 'R' recast */
     int cost;
+    const char *partials; /* by the operands, see prims.def */
 } PrimInfo;
 extern const PrimInfo prim_info[N_PRIM_OPS];
 typedef struct {

@@ -1,0 +1,157 @@
+/* Adjoints as they come together, from the last use of a variable to its first.
+ *
+ * The adjoint of an array that is bound outside of the map around cannot be one value: each turn of
+ * the map would have an array of its own, mostly zeros. What it contributes is kept in pieces
+ * instead, which leave the map as they are (pieces.c), until they reach where the array is bound,
+ * or no map is around: there they are added to the value. */
+#include "ad/reverse.h"
+
+Rev rev_inner(const Rev *r)
+{
+    Rev in = *r;
+    in.fwd = (Stms){0};
+    in.bl = bld_new(r->cx);
+    in.adjoint = varmap_new(r->cx->perm);
+    return in;
+}
+
+Rev rev_inner_map(const Rev *r, VarSet *bound)
+{
+    Rev in = rev_inner(r);
+    in.inside = bound;
+    return in;
+}
+
+bool rev_has(const Rev *r, const Var *v)
+{
+    return varmap_get(r->adjoint, v) != NULL;
+}
+
+bool rev_apart(const Rev *r, const Var *v)
+{
+    return r->inside && v->type.rank > 0 && !varset_has(r->inside, v);
+}
+
+Adjoint *rev_adjoint(Rev *r, const Var *v)
+{
+    Adjoint *a = varmap_get(r->adjoint, v);
+    if (!a) {
+        a = NEW(r->cx->perm, Adjoint);
+        varmap_put(r->adjoint, v, a);
+    }
+    return a;
+}
+
+void rev_set(Rev *r, Var *v, Atom dense)
+{
+    Adjoint *a = rev_adjoint(r, v);
+    a->known = true;
+    a->dense = dense;
+}
+
+Atom rev_dense(Rev *r, Var *v)
+{
+    const Adjoint *a = varmap_get(r->adjoint, v);
+    return a && a->known ? a->dense : ad_zero(&r->bl, v->loc, v->type);
+}
+
+void rev_add(Rev *r, Loc loc, Atom to, Atom val)
+{
+    if (!ad_active(r->active, to))
+        return;
+    Adjoint *a = rev_adjoint(r, to.var);
+    val = ad_as(&r->bl, loc, val, to.var->type);
+    rev_set(r, to.var, a->known ? ad_add(&r->bl, loc, a->dense, val) : val);
+}
+
+/* --- Pieces --------------------------------------------------------------------------------- */
+
+static bool is_all(const DimIndexes *at, Type t)
+{
+    for (int d = 0; d < at->n; d++)
+        if (!at->at[d].is_slice || !atom_is_int(at->at[d].start, 0) ||
+            !atom_is_int(at->at[d].stride, 1) || !atom_eq(at->at[d].n, t.dims[d]))
+            return false;
+    return true;
+}
+
+static void settle_place(Rev *r, Var *v, const Piece *p)
+{
+    if (is_all(&p->at, v->type)) {
+        rev_add(r, v->loc, atom_var(v), p->val);
+        return;
+    }
+    Atom dense = rev_dense(r, v), old = ad_at(&r->bl, v->loc, dense, &p->at);
+    Atom val = ad_as(&r->bl, v->loc, p->val, atom_type(old));
+    val = ad_add(&r->bl, v->loc, old, val);
+    rev_set(r, v, ad_with(&r->bl, v->loc, dense, &p->at, val));
+}
+
+/* One contribution, if it is inside. */
+static void settle_one(Rev *r, Var *v, const Piece *p)
+{
+    Ctx *cx = r->cx;
+    Atom dense = rev_dense(r, v), ok = ad_inside(&r->bl, v->loc, &p->idx, v->type);
+    Bld yes = bld_new(cx), no = bld_new(cx);
+    DimIndexes at = {0};
+    for (int d = 0; d < v->type.rank; d++) {
+        bool whole = d >= p->idx.n;
+        DimIndex one = {false, whole ? atom_i64(0) : p->idx.at[d], atom_i64(1), atom_i64(1)};
+        vec_push(cx->perm, &at, whole ? ad_whole(v->type, d) : one);
+    }
+    Atom old = ad_at(&yes, v->loc, dense, &at);
+    Atom val = ad_add(&yes, v->loc, old, ad_as(&yes, v->loc, p->val, atom_type(old)));
+    Atoms a = {0}, b = {0};
+    ad_atom(cx, &a, ad_with(&yes, v->loc, dense, &at, val));
+    ad_atom(cx, &b, dense);
+    Exp *e = exp_if(cx, v->loc, ok, bld_body(&yes, a), bld_body(&no, b));
+    rev_set(r, v, bld_exp(&r->bl, "adj", e));
+}
+
+void rev_settle(Rev *r, Var *v, const Piece *p)
+{
+    if (p->is_place)
+        settle_place(r, v, p);
+    else if (p->dims.n == 0)
+        settle_one(r, v, p);
+    else
+        rev_set(r, v, ad_hist(&r->bl, v->loc, rev_dense(r, v), &p->dims, &p->idx, p->val));
+}
+
+static void add_piece(Rev *r, Atom arr, Piece p)
+{
+    if (!ad_active(r->active, arr))
+        return;
+    if (rev_apart(r, arr.var)) {
+        Adjoint *a = rev_adjoint(r, arr.var);
+        vec_push(r->cx->perm, &a->pieces, p);
+    } else {
+        rev_settle(r, arr.var, &p);
+    }
+}
+
+void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, Atom val)
+{
+    (void)loc;
+    if (arr.var && is_all(at, arr.var->type))
+        rev_add(r, loc, arr, val);
+    else
+        add_piece(r, arr, (Piece){.is_place = true, .at = *at, .val = val});
+}
+
+void rev_add_list(Rev *r, Loc loc, Atom arr, Atoms dims, Atoms idx, Atom val)
+{
+    (void)loc;
+    add_piece(r, arr, (Piece){.dims = dims, .idx = idx, .val = val});
+}
+
+Atom rev_take(Rev *r, Var *v)
+{
+    Adjoint *a = rev_adjoint(r, v);
+    for (int i = 0; i < a->pieces.n; i++)
+        rev_settle(r, v, &a->pieces.at[i]);
+    a->pieces.n = 0;
+    if (!a->known)
+        rev_set(r, v, ad_zero(&r->bl, v->loc, v->type));
+    return a->dense;
+}

@@ -1,0 +1,245 @@
+/* How contributions leave maps and loops.
+ *
+ *     map (\i -> .. xs[i + 1, j] ..) (iota n)      a place [i + 1, j]  =>  a place [1 : n, j]
+ *     map (\i -> .. xs[j] ..) (iota n)             a place [j]         =>  the sum at [j]
+ *     map (\i -> .. xs[is[i]] ..) (iota n)         a place [is[i]]     =>  a list of n
+ *
+ * A position that is a linear function of the iteration's number becomes a slice, and the values
+ * are where they belong: no two iterations meet. One that does not vary stays, and the values are
+ * summed: a reduction. Only what is neither becomes a list, and in the end a histogram. */
+#include "ad/reverse.h"
+
+/* --- Places as lists ------------------------------------------------------------------------ */
+
+/* Are there positions first, then all of the other dimensions? */
+static bool is_rows(const Piece *p, Type t, int *positions)
+{
+    int k = 0;
+    while (k < p->at.n && !p->at.at[k].is_slice)
+        k++;
+    *positions = k;
+    for (int d = k; d < p->at.n; d++)
+        if (!p->at.at[d].is_slice || !atom_is_int(p->at.at[d].start, 0) ||
+            !atom_is_int(p->at.at[d].stride, 1) || !atom_eq(p->at.at[d].n, t.dims[d]))
+            return false;
+    return true;
+}
+
+/* An array of shape dims whose element [i_0, i_1, ..] is d's position number i_axis; axis < 0: its
+ * start. */
+static Atom positions(Bld *bl, Loc loc, const Atoms *dims, int at, int axis, const DimIndex *d,
+                      Atom chosen)
+{
+    if (at == dims->n)
+        return chosen;
+    Ctx *cx = bl->cx;
+    Bld in = bld_new(cx);
+    Vars ps = {0};
+    Atoms arrs = {0}, res = {0};
+    Exp *e = exp_new(cx, E_IOTA, loc);
+    e->iota.n = dims->at[at];
+    e->iota.start = at == axis ? d->start : atom_i64(0);
+    e->iota.stride = at == axis ? d->stride : atom_i64(1);
+    ad_atom(cx, &arrs, bld_exp(bl, "is", e));
+    if (dims->n == 1 && at == axis)
+        return arrs.at[0];
+    vec_push(cx->perm, &ps, ad_var(cx, "i", type_prim(T_I64), loc));
+    Atom mine = at == axis ? atom_var(ps.at[0]) : chosen;
+    ad_atom(cx, &res, positions(&in, loc, dims, at + 1, axis, d, mine));
+    Lambda *fn = lambda_new(cx, ps, bld_body(&in, res));
+    return bld_exp(bl, "at", exp_map(cx, loc, dims->at[at], arrs, fn));
+}
+
+Piece rev_as_list(Rev *r, const Var *v, const Piece *p)
+{
+    int k;
+    Piece l = {.val = p->val};
+    if (!p->is_place)
+        return *p;
+    bool rows = is_rows(p, v->type, &k);
+    for (int d = 0; !rows && d < p->at.n; d++)
+        if (p->at.at[d].is_slice)
+            ad_atom(r->cx, &l.dims, p->at.at[d].n);
+    int axis = 0;
+    for (int d = 0; d < (rows ? k : p->at.n); d++) {
+        const DimIndex *at = &p->at.at[d];
+        int mine = at->is_slice ? axis++ : -1;
+        ad_atom(r->cx, &l.idx, positions(&r->bl, v->loc, &l.dims, 0, mine, at, at->start));
+    }
+    return l;
+}
+
+/* --- Linear positions ----------------------------------------------------------------------- */
+
+static bool varies(const Lift *L, Atom a)
+{
+    return a.var && varset_has(L->bound, a.var);
+}
+
+static bool type_varies(const Lift *L, Type t)
+{
+    for (int d = 0; d < t.rank; d++)
+        if (varies(L, t.dims[d]))
+            return true;
+    return false;
+}
+
+typedef struct {
+    int64_t stride;
+    Atom start; /* outside */
+} Linear;
+
+/* Is a = start + stride * the iteration's number? */
+static bool linear(Lift *L, Atom a, Linear *out)
+{
+    *out = (Linear){0, a};
+    if (!varies(L, a))
+        return true;
+    if (varset_has(L->own, a.var)) {
+        *out = (Linear){1, atom_i64(0)};
+        return true;
+    }
+    const Exp *e = varmap_get(L->in->defs, a.var);
+    if (e && e->kind == E_ATOM)
+        return linear(L, e->atom, out);
+    if (e && e->kind == E_CONV && prim_is_signed(e->conv.from) && e->conv.to == T_I64 &&
+        e->conv.arg.var && varset_has(L->own, e->conv.arg.var)) {
+        *out = (Linear){1, atom_i64(0)};
+        return true;
+    }
+    Linear x, y;
+    if (!e || e->kind != E_PRIM || e->prim.type != T_I64 || e->prim.args.n != 2 ||
+        !linear(L, e->prim.args.at[0], &x) || !linear(L, e->prim.args.at[1], &y))
+        return false;
+    Bld *bl = &L->out->bl;
+    switch ((int)e->prim.op) {
+    case OP_ADD: out->stride = x.stride + y.stride; break;
+    case OP_SUB: out->stride = x.stride - y.stride; break;
+    case OP_MUL:
+        if (x.stride && y.stride)
+            return false;
+        if ((x.stride && y.start.var) || (y.stride && x.start.var))
+            return false;
+        out->stride = x.stride ? x.stride * y.start.c.i : y.stride ? y.stride * x.start.c.i : 0;
+        break;
+    default: return false;
+    }
+    out->start = bld_binop(bl, L->loc, e->prim.op, x.start, y.start);
+    return true;
+}
+
+/* --- Lifting -------------------------------------------------------------------------------- */
+
+static void lifted(Lift *L, Var *v, bool summed, Piece p, bool dense, Atoms vals)
+{
+    Atoms *to = summed ? &L->sums : &L->each;
+    struct Lifted l = {v, summed, to->n, p, dense};
+    vec_append(L->in->cx->perm, to, &vals);
+    vec_push(L->in->cx->perm, &L->lifted, l);
+}
+
+static Atoms one(Lift *L, Atom a)
+{
+    Atoms as = {0};
+    ad_atom(L->in->cx, &as, a);
+    return as;
+}
+
+/* The place p as one outside: with a slice where it varies with the iteration. */
+static bool lift_linear(Lift *L, Var *v, const Piece *p)
+{
+    Piece q = {.is_place = true};
+    int own = 0, slices = 0;
+    for (int d = 0; d < p->at.n; d++) {
+        DimIndex at = p->at.at[d];
+        Linear x;
+        if (!linear(L, at.start, &x) || (x.stride && (at.is_slice || own++)) ||
+            (at.is_slice && (varies(L, at.n) || varies(L, at.stride))))
+            return false;
+        at.start = x.start;
+        if (x.stride) {
+            at = (DimIndex){true, x.start, L->width, atom_i64(x.stride)};
+            q.turned = slices;
+        }
+        slices += at.is_slice;
+        vec_push(L->in->cx->perm, &q.at, at);
+    }
+    if (type_varies(L, atom_type(p->val)))
+        return false;
+    lifted(L, v, own == 0, q, false, one(L, p->val));
+    return true;
+}
+
+static bool lift_list(Lift *L, Var *v, const Piece *p)
+{
+    Piece q = rev_as_list(L->in, v, p);
+    for (int d = 0; d < q.dims.n; d++)
+        if (varies(L, q.dims.at[d]))
+            return false;
+    if (type_varies(L, atom_type(q.val)))
+        return false;
+    Atoms vals = {0};
+    vec_append(L->in->cx->perm, &vals, &q.idx);
+    ad_atom(L->in->cx, &vals, q.val);
+    lifted(L, v, false, q, false, vals);
+    return true;
+}
+
+static void lift_var(Lift *L, Var *v)
+{
+    Adjoint *a = rev_adjoint(L->in, v);
+    for (int i = 0; i < a->pieces.n; i++) {
+        const Piece *p = &a->pieces.at[i];
+        if (!(p->is_place && lift_linear(L, v, p)) && !lift_list(L, v, p))
+            rev_settle(L->in, v, p);
+    }
+    a->pieces.n = 0;
+    if (a->known)
+        lifted(L, v, true, (Piece){.is_place = true}, true, one(L, a->dense));
+}
+
+void rev_lift(Lift *L, const VarSet *kept)
+{
+    Bld all = bld_new(L->in->cx);
+    vec_append(L->in->cx->perm, &all.stms, &L->in->fwd);
+    vec_append(L->in->cx->perm, &all.stms, &L->in->bl.stms);
+    bound_in_body(L->bound, bld_body(&all, (Atoms){0}));
+    Vars vs = varset_list(L->in->cx->perm, L->in->adjoint);
+    for (int i = 0; i < vs.n; i++)
+        if (!varset_has(L->bound, vs.at[i]) && !(kept && varset_has(kept, vs.at[i])))
+            lift_var(L, vs.at[i]);
+}
+
+/* val with its first dimension behind p->turned others: where the place has the slice that the
+ * iterations made. */
+static Atom turned(Lift *L, const Piece *p, Atom val)
+{
+    int rank = atom_type(val).rank;
+    if (p->turned == 0)
+        return val;
+    int *perm = NEWN(L->in->cx->perm, int, rank);
+    for (int d = 0; d < rank; d++)
+        perm[d] = d < p->turned ? d + 1 : d == p->turned ? 0 : d;
+    return bld_exp(&L->out->bl, "turned", exp_rearrange(L->in->cx, L->loc, perm, val));
+}
+
+void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums)
+{
+    for (int i = 0; i < L->lifted.n; i++) {
+        struct Lifted *l = &L->lifted.at[i];
+        const Atom *vals = (l->summed ? sums : each)->at + l->first;
+        Atom v = atom_var(l->var);
+        if (l->dense) {
+            rev_add(L->out, L->loc, v, vals[0]);
+        } else if (l->p.is_place) {
+            Atom val = l->summed ? vals[0] : turned(L, &l->p, vals[0]);
+            rev_add_place(L->out, L->loc, v, &l->p.at, val);
+        } else {
+            Atoms dims = one(L, L->width), idx = {0};
+            vec_append(L->in->cx->perm, &dims, &l->p.dims);
+            for (int k = 0; k < l->p.idx.n; k++)
+                ad_atom(L->in->cx, &idx, vals[k]);
+            rev_add_list(L->out, L->loc, v, dims, idx, vals[l->p.idx.n]);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+/* What the files of reverse mode share (ad/README.md). */
+#ifndef AD_REVERSE_H
+#define AD_REVERSE_H
+
+#include "ad/ad_int.h"
+
+typedef VEC(int) Ints;
+
+/* What has come together of the adjoint of an array outside of the innermost map, in one turn of
+ * that map: a part of the array, or elements of it.
+ *  - a place: `val` belongs to the elements at `at`, which are there;
+ *  - a list: `dims.n` dimensions of contributions, each with positions idx (i64, of the first idx.n
+ *    dimensions of the array; outside of it: no contribution) and a value in val. */
+typedef struct {
+    bool is_place;
+    DimIndexes at;
+    Atoms dims, idx;
+    Atom val;
+    int turned; /* of a place that is lifted: slices before the one that iterations make */
+} Piece;
+
+/* The adjoint of a variable so far: the sum of `dense` (if known) and of the pieces. */
+typedef struct {
+    bool known;
+    Atom dense; /* of the variable's type */
+    VEC(Piece) pieces;
+} Adjoint;
+
+/* The sweeps over one body. */
+typedef struct {
+    Ctx *cx;
+    Stms fwd;        /* the forward sweep: the body's statements, and what they keep */
+    Bld bl;          /* the reverse sweep behind it */
+    VarSet *active;  /* what depends on what is differentiated; of the whole function */
+    VarMap *defs;    /* Var -> const Exp *: what defines it; of the whole function */
+    VarMap *adjoint; /* Var -> Adjoint * */
+    VarSet *inside;  /* what the innermost map around binds; NULL: there is no map around */
+} Rev;
+
+/* --- active.c --- */
+
+static inline bool ad_active(const VarSet *active, Atom a)
+{
+    return a.var && varset_has(active, a.var);
+}
+/* Adds what of the statements' results depends on active variables, at any depth. */
+void ad_activity_stm(VarSet *active, const Stm *s);
+void ad_activity(VarSet *active, const Body *b);
+/* Is something free in it active? */
+bool ad_active_inside(const VarSet *active, const Lambda *fn);
+
+/* --- adjoint.c: what comes together --- */
+
+/* A state for a body inside of what r works on, with no adjoints yet. */
+Rev rev_inner(const Rev *r);
+/* A state for the body of a map that binds `bound`. */
+Rev rev_inner_map(const Rev *r, VarSet *bound);
+bool rev_has(const Rev *r, const Var *v); /* is there an adjoint that may not be zero? */
+/* Is the adjoint of v kept in pieces, since v is an array outside of the map around? */
+bool rev_apart(const Rev *r, const Var *v);
+/* Adds to the adjoint of `to` (nothing if that is not active) val, of its type but for names of
+ * sizes; val at a part of the array; a list of contributions. */
+void rev_add(Rev *r, Loc loc, Atom to, Atom val);
+void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, Atom val);
+void rev_add_list(Rev *r, Loc loc, Atom arr, Atoms dims, Atoms idx, Atom val);
+/* All of it as one value, zero if there is nothing: no pieces are left. */
+Atom rev_take(Rev *r, Var *v);
+/* The value that has come together without pieces, or zero. */
+Atom rev_dense(Rev *r, Var *v);
+void rev_set(Rev *r, Var *v, Atom dense);
+Adjoint *rev_adjoint(Rev *r, const Var *v); /* made if there is none */
+/* Adds a piece to what has come together without. */
+void rev_settle(Rev *r, Var *v, const Piece *p);
+
+/* --- pieces.c: how they leave maps, loops and branches --- */
+
+/* A piece as a list, of contributions in as many dimensions as it has slices that are not whole
+ * rows; val stays. */
+Piece rev_as_list(Rev *r, const Var *v, const Piece *p);
+
+/* What iterations of a map or a loop (`in`) give to adjoints outside (`out`): each gives values
+ * which are stacked (a result of size width ++ its type), and values which are summed. */
+typedef struct {
+    Rev *in, *out;
+    Loc loc;
+    VarSet *bound; /* what varies from one iteration to the next */
+    VarSet *own;   /* variables whose value is the iteration's number */
+    Atom width;    /* i64 */
+    Atoms each, sums;
+    VEC(struct Lifted) lifted;
+} Lift;
+struct Lifted {
+    Var *var;
+    bool summed;
+    int first; /* of its values in each or sums */
+    Piece p;   /* as it will be outside; without a value: all of var */
+    bool dense;
+};
+/* Decides; statements go to `in` and `out`. `kept`: variables that are not to be looked at. */
+void rev_lift(Lift *L, const VarSet *kept);
+/* Adds what came out: each as stacked, sums. */
+void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums);
+
+/* --- reverse.c --- */
+
+/* Both sweeps over b, whose results have the adjoints seeds (with no type of its own: none), in the
+ * state r. */
+void rev_body(Rev *r, const Body *b);
+/* The body made of both sweeps, with these results: what it does not need is left out. */
+Body *rev_close(Rev *r, Atoms res);
+/* fn's forward and reverse sweep as a function: parameters: fn's, then an adjoint for each result j
+ * with seeded[j]; results: the adjoints of those parameters i that are `wanted`. No variable that
+ * is free in fn is active. */
+Lambda *rev_lambda(const Rev *r, const Lambda *fn, const bool *seeded, const bool *wanted);
+
+/* --- simplified.c: what the rules are not made for --- */
+
+/* The statements that s stands for, in forms for which there is a rule: calls are inlined, folds
+ * and writes have their functions in front, while loops know their turns, operators on several
+ * values are split, those on arrays moved inwards, folds by other operators loops. */
+void rev_expand(Rev *r, const Stm *s, Stms *out);
+
+/* --- rules: *fwd gets the statement and what it keeps for the reverse sweep --- */
+
+typedef void RevRule(Rev *r, const Stm *s, Stms *fwd);
+RevRule rev_map, rev_loop, rev_reduce, rev_scan, rev_scatter, rev_hist, rev_if;
+
+/* --- construct.c: code that the rules make --- */
+
+Var *ad_var(Ctx *cx, const char *base, Type t, Loc loc);
+void ad_atom(Ctx *cx, Atoms *as, Atom a);
+DimIndex ad_whole(Type t, int dim);
+/* The whole of t but for position i of its first dimension. */
+DimIndexes ad_row_at(Ctx *cx, Type t, Atom i);
+Atom ad_at(Bld *bl, Loc loc, Atom arr, const DimIndexes *at);
+Atom ad_with(Bld *bl, Loc loc, Atom arr, const DimIndexes *at, Atom val);
+Atom ad_row(Bld *bl, Loc loc, Atom arr, Atom i);
+Atom ad_iota(Bld *bl, Loc loc, Atom n);
+Atom ad_scratch(Bld *bl, Loc loc, Type t);
+Atom ad_reversed(Bld *bl, Loc loc, Atom arr); /* along its first dimension */
+Atom ad_as(Bld *bl, Loc loc, Atom a, Type t); /* with the sizes of t, which are the same */
+Atom ad_i64(Bld *bl, Loc loc, Atom a);
+/* op on values of type t, element by element. */
+Lambda *ad_operator(Ctx *cx, Loc loc, PrimOp op, Type t);
+Atom ad_sum_rows(Bld *bl, Loc loc, Atom arr); /* along its first dimension */
+Atom ad_sum_all(Bld *bl, Loc loc, Atom arr);  /* a scalar */
+Exp *ad_soac(Ctx *cx, ExpKind k, Loc loc, Atom width, Atoms arrs);
+/* Positions in bounds of the first idx.n dimensions of t: a bool. */
+Atom ad_inside(Bld *bl, Loc loc, const Atoms *idx, Type t);
+Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts);
+/* dest[idx] op= val for each contribution; dims.n dimensions of them. */
+Atom ad_hist(Bld *bl, Loc loc, Atom dest, const Atoms *dims, const Atoms *idx, Atom val);
+/* Statements of b that its results, or what can be noticed, need. */
+Body *ad_needed(Ctx *cx, const Body *b);
+
+#endif
