@@ -10,4 +10,17 @@
  * which has room for as many. Constants and 0 need no statement. */
 void ad_partials(Bld *bl, Loc loc, const Exp *e, Atom res, Atom *out);
 
+/* --- value.c --- */
+
+bool ad_is_float(Type t);
+Atom ad_zero(Bld *bl, Loc loc, Type t);
+/* Element by element. */
+Atom ad_add(Bld *bl, Loc loc, Atom a, Atom b);
+
+/* --- forward.c --- */
+
+/* fn and its tangents: parameters: fn's, then a tangent for each of those that hold floats;
+ * results: fn's, then the tangents of those that hold floats. What is free in fn is constant. */
+Lambda *ad_forward(Ctx *cx, const Lambda *fn);
+
 #endif

@@ -179,6 +179,56 @@ Atom ad_sum_all(Bld *bl, Loc loc, Atom arr)
     return sum(bl, loc, merged(bl, loc, arr, t.rank, product(bl, loc, t.dims, t.rank)));
 }
 
+Lambda *ad_choice(Ctx *cx, Loc loc, PrimOp op, PrimType t)
+{
+    Bld bl = bld_new(cx);
+    Vars ps = {0};
+    for (int k = 0; k < 4; k++)
+        vec_push(cx->perm, &ps, ad_var(cx, k % 2 ? "at" : "x", type_prim(k % 2 ? T_I64 : t), loc));
+    Atoms as = atoms_of_vars(cx, &ps), res = {0};
+    Atom a = as.at[0], i = as.at[1], b = as.at[2], j = as.at[3];
+    Atom best = bld_binop(&bl, loc, op, a, b);
+    Atom is_a = bld_binop(&bl, loc, OP_EQ, a, best), is_b = bld_binop(&bl, loc, OP_EQ, b, best);
+    Atom first = bld_binop(&bl, loc, OP_MIN, i, j);
+    Bld x = bld_new(cx), y = bld_new(cx);
+    Atoms rx = {0}, ry = {0};
+    Bld both = bld_new(cx), alone = bld_new(cx);
+    Atoms rb = {0}, ra = {0};
+    ad_atom(cx, &rb, first);
+    ad_atom(cx, &ra, i);
+    Exp *in = exp_if(cx, loc, is_b, bld_body(&both, rb), bld_body(&alone, ra));
+    ad_atom(cx, &rx, bld_exp(&x, "at", in));
+    ad_atom(cx, &ry, j);
+    ad_atom(cx, &res, best);
+    Exp *e = exp_if(cx, loc, is_a, bld_body(&x, rx), bld_body(&y, ry));
+    ad_atom(cx, &res, bld_exp(&bl, "at", e));
+    return lambda_new(cx, ps, bld_body(&bl, res));
+}
+
+Atom ad_where(Bld *bl, Loc loc, Atom at, int64_t i, Atom arr)
+{
+    Ctx *cx = bl->cx;
+    Type t = atom_type(arr);
+    Bld in = bld_new(cx);
+    Vars ps = {0};
+    Atoms arrs = {0}, res = {0};
+    if (t.rank == 0) {
+        Bld x = bld_new(cx), y = bld_new(cx);
+        Atoms a = {0}, b = {0};
+        ad_atom(cx, &a, arr);
+        ad_atom(cx, &b, atom_zero(t.elem));
+        Atom is = bld_binop(bl, loc, OP_EQ, at, atom_i64(i));
+        return bld_exp(bl, "adj", exp_if(cx, loc, is, bld_body(&x, a), bld_body(&y, b)));
+    }
+    ad_atom(cx, &arrs, at);
+    ad_atom(cx, &arrs, arr);
+    vec_push(cx->perm, &ps, ad_var(cx, "at", type_row(atom_type(at)), loc));
+    vec_push(cx->perm, &ps, ad_var(cx, "x", type_row(t), loc));
+    ad_atom(cx, &res, ad_where(&in, loc, atom_var(ps.at[0]), i, atom_var(ps.at[1])));
+    Lambda *fn = lambda_new(cx, ps, bld_body(&in, res));
+    return bld_exp(bl, "adj", exp_map(cx, loc, t.dims[0], arrs, fn));
+}
+
 Atom ad_inside(Bld *bl, Loc loc, const Atoms *idx, Type t)
 {
     Atom ok = atom_bool(true);

@@ -1,17 +1,137 @@
-/* Derivatives become ordinary code, in the SOAC dialect.
- * Before: well-formed. After: well-formed, without JVP and VJP. */
+/* Derivatives become ordinary code, from the inside out: those of a function that has derivatives
+ * in it are derivatives of what these have become.
+ *
+ * SOAC dialect. Before: well-formed. After: well-formed, without JVP and VJP. */
 #include "ad/ad.h"
+#include "ad/reverse.h"
 
-static bool is_deriv(const Exp *e)
+typedef struct {
+    Ctx *cx;
+    VarMap *defs; /* Var -> const Exp *: what defines it */
+} Diff;
+
+static Body *diff_body(Diff *D, const Body *b);
+
+static Body *part_body(void *env, Body *b)
+{
+    return diff_body(env, b);
+}
+
+static Lambda *part_lambda(void *env, Lambda *lam)
+{
+    Diff *D = env;
+    return lambda_new(D->cx, lam->params, diff_body(D, lam->body));
+}
+
+/* Values, then derivatives, of which zero ones are made of what has none. */
+static void bind(Bld *bl, const Stm *s, const Atoms *values, const Atoms *derivatives)
+{
+    int d = 0;
+    for (int i = 0; i < s->pat.n; i++) {
+        Var *v = s->pat.at[i];
+        Atom a = i < values->n           ? values->at[i]
+                 : ad_is_float(v->type) ? derivatives->at[d++]
+                                        : ad_zero(bl, s->exp->loc, v->type);
+        bld_define(bl, v, exp_atom(bl->cx, s->exp->loc, ad_as(bl, s->exp->loc, a, v->type)));
+    }
+}
+
+static void split(Ctx *cx, const Atoms *all, int n, Atoms *first, Atoms *rest)
+{
+    for (int i = 0; i < all->n; i++)
+        ad_atom(cx, i < n ? first : rest, all->at[i]);
+}
+
+static void forward(Diff *D, Bld *bl, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Atoms args = {0}, values = {0}, tangents = {0};
+    vec_append(D->cx->perm, &args, &e->deriv.args);
+    for (int i = 0; i < e->deriv.seeds.n; i++)
+        if (ad_is_float(atom_type(e->deriv.seeds.at[i])))
+            ad_atom(D->cx, &args, e->deriv.seeds.at[i]);
+    Atoms all = bld_inline_lambda(bl, ad_forward(D->cx, e->deriv.fn), &args);
+    split(D->cx, &all, e->deriv.fn->body->res.n, &values, &tangents);
+    bind(bl, s, &values, &tangents);
+}
+
+static void reverse(Diff *D, Bld *bl, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = D->cx;
+    Rev r = {.cx = cx, .bl = bld_new(cx), .defs = D->defs};
+    r.active = varmap_new(cx->perm);
+    r.adjoint = varmap_new(cx->perm);
+    Lambda *fn = rename_lambda(cx, e->deriv.fn);
+    Vars ps = {0};
+    Atoms args = {0}, res = {0}, values = {0}, adjoints = {0};
+    vec_append(cx->perm, &ps, &fn->params);
+    vec_append(cx->perm, &args, &e->deriv.args);
+    vec_append(cx->perm, &res, &fn->body->res);
+    for (int i = 0; i < ps.n; i++)
+        if (ad_is_float(ps.at[i]->type))
+            varset_add(r.active, ps.at[i]);
+    ad_activity(r.active, fn->body);
+    for (int j = 0; j < fn->body->res.n; j++) {
+        Atom seed = e->deriv.seeds.at[j], y = fn->body->res.at[j];
+        if (!ad_active(r.active, y))
+            continue;
+        Var *p = ad_var(cx, "seed", atom_type(y), e->loc);
+        vec_push(cx->perm, &ps, p);
+        ad_atom(cx, &args, seed);
+        rev_add(&r, e->loc, y, atom_var(p));
+    }
+    rev_body(&r, fn->body);
+    for (int i = 0; i < fn->params.n; i++)
+        if (ad_is_float(fn->params.at[i]->type))
+            ad_atom(cx, &res, rev_take(&r, fn->params.at[i]));
+    vec_append(cx->perm, &r.fwd, &r.bl.stms);
+    r.bl.stms = r.fwd;
+    Atoms all = bld_inline_lambda(bl, lambda_new(cx, ps, bld_body(&r.bl, res)), &args);
+    split(cx, &all, fn->body->res.n, &values, &adjoints);
+    bind(bl, s, &values, &adjoints);
+}
+
+static Body *diff_body(Diff *D, const Body *b)
+{
+    ExpMapper m = {.env = D, .body = part_body, .lambda = part_lambda};
+    Bld bl = bld_new(D->cx);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        Stm inner = {s->pat, exp_is(s->exp, F_CODE) ? exp_map_parts(D->cx, s->exp, &m) : s->exp};
+        for (int j = 0; j < s->pat.n; j++)
+            varmap_put(D->defs, s->pat.at[j], inner.exp);
+        if (s->exp->kind == E_JVP)
+            forward(D, &bl, &inner);
+        else if (s->exp->kind == E_VJP)
+            reverse(D, &bl, &inner);
+        else
+            bld_stm(&bl, inner);
+    }
+    return bld_body(&bl, b->res);
+}
+
+static bool is_derivative(const Exp *e)
 {
     return exp_member(e) == M_deriv;
 }
 
 Prog *ad_differentiate(Ctx *cx, const Prog *in)
 {
-    (void)cx;
-    for (int i = 0; i < in->entries.n; i++)
-        if (body_any(in->entries.at[i].body, is_deriv))
-            ice(in->entries.at[i].loc, "derivatives are not resolved yet");
-    return (Prog *)(uintptr_t)in;
+    Prog *p = NULL;
+    for (int i = 0; i < in->entries.n; i++) {
+        if (!body_any(in->entries.at[i].body, is_derivative))
+            continue;
+        if (!p) {
+            p = arena_memdup(cx->perm, in, sizeof *in);
+            p->entries = (Entries){0};
+            vec_append(cx->perm, &p->entries, &in->entries);
+        }
+        Diff D = {cx, varmap_new(cx->perm)};
+        Entry *en = &p->entries.at[i];
+        en->body = diff_body(&D, en->body);
+        if (!diag_errors())
+            ir_copy_needed(cx, en);
+    }
+    return p ? p : (Prog *)(uintptr_t)in;
 }

@@ -11,33 +11,6 @@
 
 /* --- Reductions ----------------------------------------------------------------------------- */
 
-/* (a, i) op (b, j): the lesser (greater) and where it is; of equals the first. */
-static Lambda *arg_operator(Ctx *cx, Loc loc, PrimOp op, PrimType t)
-{
-    Bld bl = bld_new(cx);
-    Vars ps = {0};
-    for (int k = 0; k < 4; k++)
-        vec_push(cx->perm, &ps, ad_var(cx, k % 2 ? "at" : "x", type_prim(k % 2 ? T_I64 : t), loc));
-    Atoms as = atoms_of_vars(cx, &ps), res = {0};
-    Atom a = as.at[0], i = as.at[1], b = as.at[2], j = as.at[3];
-    Atom best = bld_binop(&bl, loc, op, a, b);
-    Atom is_a = bld_binop(&bl, loc, OP_EQ, a, best), is_b = bld_binop(&bl, loc, OP_EQ, b, best);
-    Atom first = bld_binop(&bl, loc, OP_MIN, i, j);
-    Bld x = bld_new(cx), y = bld_new(cx);
-    Atoms rx = {0}, ry = {0};
-    Bld both = bld_new(cx), alone = bld_new(cx);
-    Atoms rb = {0}, ra = {0};
-    ad_atom(cx, &rb, first);
-    ad_atom(cx, &ra, i);
-    Exp *in = exp_if(cx, loc, is_b, bld_body(&both, rb), bld_body(&alone, ra));
-    ad_atom(cx, &rx, bld_exp(&x, "at", in));
-    ad_atom(cx, &ry, j);
-    ad_atom(cx, &res, best);
-    Exp *e = exp_if(cx, loc, is_a, bld_body(&x, rx), bld_body(&y, ry));
-    ad_atom(cx, &res, bld_exp(&bl, "at", e));
-    return lambda_new(cx, ps, bld_body(&bl, res));
-}
-
 static void reduce_choice(Rev *r, const Stm *s, PrimOp op, Stms *fwd)
 {
     Ctx *cx = r->cx;
@@ -50,8 +23,8 @@ static void reduce_choice(Rev *r, const Stm *s, PrimOp op, Stms *fwd)
     ad_atom(cx, &c->soac.arrs, e->soac.arrs.at[0]);
     ad_atom(cx, &c->soac.arrs, ad_iota(&bl, loc, e->soac.width));
     ad_atom(cx, &c->soac.nes, e->soac.nes.at[0]);
-    ad_atom(cx, &c->soac.nes, atom_i64(-1));
-    c->soac.op = arg_operator(cx, loc, op, s->pat.at[0]->type.elem);
+    ad_atom(cx, &c->soac.nes, atom_i64(INT64_MAX)); /* no element */
+    c->soac.op = ad_choice(cx, loc, op, s->pat.at[0]->type.elem);
     c->soac.comm = true;
     Var *at = ad_var(cx, "at", type_prim(T_I64), loc);
     Stm chosen = {.exp = c};

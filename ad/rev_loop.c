@@ -65,6 +65,15 @@ static void begin_turn(Back *B)
     }
 }
 
+static void activity(Back *B)
+{
+    const Vars *own = &B->s->exp->loop.params, *fresh = &B->copy->loop.params;
+    for (int j = 0; j < own->n; j++)
+        if (varset_has(B->r->active, own->at[j]))
+            varset_add(B->r->active, fresh->at[j]);
+    ad_activity(B->r->active, B->copy->loop.body);
+}
+
 /* The adjoints of what the loop gives begin its reverse sweep. */
 static void seed_params(Back *B)
 {
@@ -72,9 +81,8 @@ static void seed_params(Back *B)
     const Exp *e = B->copy;
     for (int j = 0; j < e->loop.params.n; j++) {
         Var *p = e->loop.params.at[j], *y = B->s->pat.at[j];
-        if (!varset_has(r->active, B->s->exp->loop.params.at[j]))
+        if (!varset_has(r->active, p))
             continue;
-        varset_add(r->active, p);
         if (sizes_change(e, p->type)) {
             diag_limit(e->loc, "derivatives of loops that change the size of an array are not "
                                "supported in reverse mode");
@@ -270,8 +278,8 @@ void rev_loop(Rev *r, const Stm *s, Stms *fwd)
     varset_add(L.bound, B.k);
     if (B.turn.var)
         varset_add(L.bound, B.turn.var);
+    activity(&B);
     seed_params(&B);
-    ad_activity(r->active, B.copy->loop.body);
     carry_free(&B);
     rev_body(&B.in, B.copy->loop.body);
     turn_backwards(&B, &L, fwd);

@@ -147,6 +147,10 @@ Atom ad_sum_all(Bld *bl, Loc loc, Atom arr);  /* a scalar */
 Exp *ad_soac(Ctx *cx, ExpKind k, Loc loc, Atom width, Atoms arrs);
 /* Positions in bounds of the first idx.n dimensions of t: a bool. */
 Atom ad_inside(Bld *bl, Loc loc, const Atoms *idx, Type t);
+/* (a, i) op (b, j) = the lesser (greater) of a and b, and its number: of equals the least. */
+Lambda *ad_choice(Ctx *cx, Loc loc, PrimOp op, PrimType t);
+/* Elements of arr where the array `at` holds i, else zero. */
+Atom ad_where(Bld *bl, Loc loc, Atom at, int64_t i, Atom arr);
 Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts);
 /* dest[idx] op= val for each contribution; dims.n dimensions of them. */
 Atom ad_hist(Bld *bl, Loc loc, Atom dest, const Atoms *dims, const Atoms *idx, Atom val);
