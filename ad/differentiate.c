@@ -1,5 +1,6 @@
 /* Derivatives become ordinary code, from the inside out: those of a function that has derivatives
- * in it are derivatives of what these have become.
+ * in it are derivatives of what these have become. Before each round the program is simplified:
+ * what is not there has no derivative, and a loop that is a map keeps nothing.
  *
  * SOAC dialect. Before: well-formed. After: well-formed, without JVP and VJP. */
 #include "ad/ad.h"
@@ -92,46 +93,67 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
     bind(bl, s, &values, &adjoints);
 }
 
+static bool is_derivative(const Exp *e)
+{
+    return exp_member(e) == M_deriv;
+}
+
 static Body *diff_body(Diff *D, const Body *b)
 {
     ExpMapper m = {.env = D, .body = part_body, .lambda = part_lambda};
     Bld bl = bld_new(D->cx);
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
-        Stm inner = {s->pat, exp_is(s->exp, F_CODE) ? exp_map_parts(D->cx, s->exp, &m) : s->exp};
+        bool now = is_derivative(s->exp) && !body_any(s->exp->deriv.fn->body, is_derivative);
+        Stm inner = {s->pat, s->exp};
+        if (!now && exp_is(s->exp, F_CODE))
+            inner.exp = exp_map_parts(D->cx, s->exp, &m);
         for (int j = 0; j < s->pat.n; j++)
             varmap_put(D->defs, s->pat.at[j], inner.exp);
-        if (s->exp->kind == E_JVP)
-            forward(D, &bl, &inner);
-        else if (s->exp->kind == E_VJP)
-            reverse(D, &bl, &inner);
-        else
+        if (!now)
             bld_stm(&bl, inner);
+        else if (s->exp->kind == E_JVP)
+            forward(D, &bl, &inner);
+        else
+            reverse(D, &bl, &inner);
     }
     return bld_body(&bl, b->res);
 }
 
-static bool is_derivative(const Exp *e)
+static bool has_derivatives(const Prog *p)
 {
-    return exp_member(e) == M_deriv;
+    for (int i = 0; i < p->entries.n; i++)
+        if (body_any(p->entries.at[i].body, is_derivative))
+            return true;
+    return false;
+}
+
+/* Those that have none inside. */
+static Prog *innermost(Ctx *cx, const Prog *in)
+{
+    Prog *p = arena_memdup(cx->perm, in, sizeof *in);
+    p->entries = (Entries){0};
+    for (int i = 0; i < in->entries.n; i++) {
+        Entry en = in->entries.at[i];
+        Diff D = {cx, varmap_new(cx->perm)};
+        if (body_any(en.body, is_derivative)) {
+            en.body = diff_body(&D, en.body);
+            if (!diag_errors())
+                ir_copy_needed(cx, &en);
+        }
+        vec_push(cx->perm, &p->entries, en);
+    }
+    return p;
 }
 
 Prog *ad_differentiate(Ctx *cx, const Prog *in)
 {
-    Prog *p = NULL;
-    for (int i = 0; i < in->entries.n; i++) {
-        if (!body_any(in->entries.at[i].body, is_derivative))
-            continue;
-        if (!p) {
-            p = arena_memdup(cx->perm, in, sizeof *in);
-            p->entries = (Entries){0};
-            vec_append(cx->perm, &p->entries, &in->entries);
-        }
-        Diff D = {cx, varmap_new(cx->perm)};
-        Entry *en = &p->entries.at[i];
-        en->body = diff_body(&D, en->body);
-        if (!diag_errors())
-            ir_copy_needed(cx, en);
-    }
-    return p ? p : (Prog *)(uintptr_t)in;
+    if (!has_derivatives(in))
+        return (Prog *)(uintptr_t)in;
+    Prog *p = pass_functions(cx, in);
+    do {
+        p = pass_simplify(cx, p);
+        p = innermost(cx, p);
+    } while (has_derivatives(p) && !diag_errors());
+    return p;
 }

@@ -74,6 +74,7 @@ static void simp_stm(Simp *S, const Stm *s)
     case M_loop: simp_loop(S, s); return;
     case M_soac: simp_soac(S, s); return;
     case M_seg: simp_seg(S, s); return;
+    case M_deriv: simp_deriv(S, s); return;
     default: ice(s->exp->loc, "no form");
     }
 }

@@ -75,6 +75,7 @@ void simp_if(Simp *S, const Stm *s);
 void simp_loop(Simp *S, const Stm *s);
 void simp_soac(Simp *S, const Stm *s);
 void simp_seg(Simp *S, const Stm *s);
+void simp_deriv(Simp *S, const Stm *s);
 
 /* --- simplify_loop.c ------------------------------------------------------------------------ */
 

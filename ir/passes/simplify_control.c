@@ -471,6 +471,16 @@ void simp_soac(Simp *S, const Stm *s)
     simp_emit(S, pat, r);
 }
 
+void simp_deriv(Simp *S, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Exp *r = exp_new(S->cx, e->kind, e->loc);
+    r->deriv.args = simp_atoms(S, &e->deriv.args);
+    r->deriv.seeds = simp_atoms(S, &e->deriv.seeds);
+    r->deriv.fn = simp_lambda(S, e->deriv.fn);
+    simp_emit(S, s->pat, r);
+}
+
 /* --- Mapnests ------------------------------------------------------------------------------- */
 
 /* Elements of an iota are computed from the index. */
