@@ -272,7 +272,7 @@ static int load(Ctx *cx, const Options *o, int last, Prog **out)
         fprintf(stderr, "%s: error: pass %s works on the other dialect\n", o->file, o->from);
         return EXIT_USER;
     }
-    int resolved = pass_find("ad"); /* the interpreter knows no derivatives */
+    int resolved = pass_find("ad"); /* for the interpreter */
     if (has_traces(p) && last > resolved)
         last = resolved;
     *out = passes_run(cx, p, first, last, &o->passes);
@@ -498,6 +498,8 @@ static int cmd_run(Options *o)
     if (end && (*end || end == o->threshold))
         return usage_error("--threshold=%s: a number is expected", o->threshold);
     cx->traces = !o->from && !o->to;
+    if (!o->from && o->to && pass_find(o->to) < pass_find("ad"))
+        o->to = "ad"; /* the interpreter knows no derivatives */
     int code = load(cx, o, pass_find("flatten") - 1, &p);
     InterpGuards guards = {.env = &threshold, .threshold = same_threshold};
     InterpFormat format = o->binary ? INTERP_BINARY : o->text ? INTERP_CHARS : INTERP_VALUES;

@@ -16,6 +16,7 @@ void check_attr(const Attr *a)
                                         "noinline",
                                         "inline",
                                         "unroll",
+                                        "stripmine",
                                         "param",
                                         "opaque",
                                         "trace",

@@ -1,5 +1,6 @@
-/* Lowering of the second-order array combinators. Arrays of tuples are several arrays: a map over
- * them has a parameter for each, a reduction of them one operator with several accumulators. */
+/* Lowering of the second-order array combinators, and of derivatives. Arrays of tuples are several
+ * arrays: a map over them has a parameter for each, a reduction of them one operator with several
+ * accumulators. */
 #include "frontend/lower/lower_int.h"
 
 const AType *call_result_type(const Call *c)
@@ -473,6 +474,74 @@ static Val *sum_of(Low *L, const Call *c, PrimOp op)
     return val_atom(L, reduce_prim(L, c->loc, op, val_scalar(c->arg[0], c->loc)));
 }
 
+/* --- Derivatives ---------------------------------------------------------------------------- */
+
+static Atoms atoms_part(Low *L, const Atoms *as, int from, int n)
+{
+    Atoms r = {0};
+    for (int i = from; i < from + n; i++)
+        vec_push(L->cx->perm, &r, as->at[i]);
+    return r;
+}
+
+/* Notes which of v's leaves are numbers of constructors. How many leaves there are. */
+static int mark_tags(Low *L, const Val *v, bool *tags)
+{
+    int n = 0;
+    if (v->kind != V_TUPLE)
+        return 1;
+    for (int i = 0; i < v->elems.n; i++)
+        n += mark_tags(L, v->elems.at[i], tags + n);
+    tags[0] |= v->sum != NULL;
+    for (int k = 0; v->sum && k < v->sum->holds.n; k++) {
+        const SumPlaces *places = &v->sum->places.at[k];
+        bool *held = NEWN(L->cx->perm, bool, n);
+        mark_tags(L, v->sum->holds.at[k], held);
+        for (int i = 0; i < places->n; i++)
+            tags[places->at[i]] |= held[i];
+    }
+    return n;
+}
+
+/* A derivative of v, whose leaves are `as`: of the constructors that v is of, as a number of one is
+ * nothing to differentiate. */
+static Val *derivative_of(Low *L, const Val *v, const Atoms *as)
+{
+    Atoms of = val_leaves(L, v), leaves = {0};
+    bool *tags = NEWN(L->cx->perm, bool, as->n);
+    mark_tags(L, v, tags);
+    for (int i = 0; i < as->n; i++)
+        vec_push(L->cx->perm, &leaves, tags[i] ? of.at[i] : as->at[i]);
+    return val_rebuild(L, v, &leaves);
+}
+
+/* What f gives, and the tangents of that, or the adjoints of f's argument. Attributes say nothing
+ * of it: what is made of a derivative is not what is written. */
+static Val *lower_deriv(Low *L, const Call *c, ExpKind kind)
+{
+    Exp *e = exp_new(L->cx, kind, c->loc);
+    Vars params = {0};
+    const AType *t = call_result_type(c);
+    t = t && type_is_composite(t) ? t->elems.at[0] : NULL;
+    if (t)
+        preload_sizes(L, c->fn->env_use, t, NULL);
+    FnScope f = open_fn(L);
+    Val *x = params_like(L, c->arg[1], false, &params, c->loc);
+    Val *res = apply1(L, c->arg[0], x, c->loc);
+    end_fn(L, f);
+    name_args(L, &x, 1);
+    e->deriv.fn = close_lambda(L, f.sc, params, res, t, c->fn->env_use, c->loc);
+    res = val_rebuild(L, res, &e->deriv.fn->body->res);
+    e->deriv.args = val_leaves(L, c->arg[1]);
+    e->deriv.seeds = val_leaves(L, fit_like(L, c->loc, c->arg[2], kind == E_JVP ? c->arg[1] : res));
+    Atoms out = emit_all(L, L->tmp, e);
+    e->attrs = 0;
+    int n = e->deriv.fn->body->res.n;
+    Atoms given = atoms_part(L, &out, 0, n), derived = atoms_part(L, &out, n, out.n - n);
+    res = val_rebuild(L, res, &given);
+    return val_pair(L, res, derivative_of(L, kind == E_JVP ? res : c->arg[1], &derived));
+}
+
 Val *lower_soac(Low *L, const Call *c)
 {
     switch ((int)c->id) {
@@ -490,6 +559,8 @@ Val *lower_soac(Low *L, const Call *c)
     case BI_HIST: return lower_hist(L, c, 1);
     case BI_HIST_2D: return lower_hist(L, c, 2);
     case BI_HIST_3D: return lower_hist(L, c, 3);
+    case BI_JVP: return lower_deriv(L, c, E_JVP);
+    case BI_VJP: return lower_deriv(L, c, E_VJP);
     case BI_SUM: return sum_of(L, c, OP_ADD);
     case BI_PRODUCT: return sum_of(L, c, OP_MUL);
     case BI_MINIMUM: return sum_of(L, c, OP_MIN);
