@@ -1,124 +1,194 @@
-/* Activity: which variables depend on what is differentiated. The others have no tangent and no
- * adjoint, so that nothing is computed for them. An approximation from above: of operators of
- * folds, all is active if an operand is. */
-#include "ad/reverse.h"
+/* Which variables of a function depend on its parameters in a way that has a derivative. Of
+ *
+ *     \(x: f64, n: i64, c: [n]f64) -> {
+ *         let a = floor.f64 x
+ *         let y = loop (z = 1.0f64) for i < n do { let w = mul.f64 z x in w } in (a, y)
+ *
+ * these are x, c, z, w and y. As a variable is bound once, one set serves all scopes. Statements
+ * are looked at again until nothing is added, since what a turn of a loop gives reaches the next.
+ * Operators work on pairs of values of one kind: what they have seen so far, an element and the
+ * result are active together. */
+#include "ad/ad_int.h"
 
-static void mark(VarSet *active, Var *v)
+typedef struct {
+    VarSet *set;
+    bool more; /* something was added */
+} Active;
+
+static bool is_on(const Active *A, Atom a)
 {
-    if (ad_is_float(v->type))
-        varset_add(active, v);
+    return a.var && varset_has(A->set, a.var);
 }
 
-static void mark_all(VarSet *active, const Vars *vs)
+static void put_if(Active *A, bool on, const Var *v)
 {
-    for (int i = 0; i < vs->n; i++)
-        mark(active, vs->at[i]);
-}
-
-
-static bool any_of(const VarSet *active, const VarSet *vs)
-{
-    for (int i = 0; (i = ptrmap_next(vs, i)) >= 0; i++)
-        if (varset_has(active, ptrmap_key(vs, i)))
-            return true;
-    return false;
-}
-
-bool ad_active_inside(const VarSet *active, const Lambda *fn)
-{
-    Arena *a = arena_new();
-    VarSet *free = varmap_new(a);
-    free_in_lambda(free, fn);
-    bool r = any_of(active, free);
-    arena_free(a);
-    return r;
-}
-
-static bool exp_active(const VarSet *active, const Exp *e)
-{
-    Arena *a = arena_new();
-    VarSet *free = varmap_new(a);
-    free_in_exp(free, e);
-    bool r = any_of(active, free);
-    arena_free(a);
-    return r;
-}
-
-static void mark_results(VarSet *active, const Stm *s, const Body *b)
-{
-    for (int i = 0; i < s->pat.n && i < b->res.n; i++)
-        if (ad_active(active, b->res.at[i]))
-            mark(active, s->pat.at[i]);
-}
-
-/* Parameters are active if what they start with is, or what a turn makes of them. */
-static void activity_loop(VarSet *active, const Stm *s)
-{
-    const Exp *e = s->exp;
-    for (int i = 0; i < e->loop.params.n; i++)
-        if (ad_active(active, e->loop.inits.at[i]))
-            mark(active, e->loop.params.at[i]);
-    for (bool more = true; more;) {
-        more = false;
-        ad_activity(active, e->loop.body);
-        for (int i = 0; i < e->loop.params.n; i++) {
-            Var *p = e->loop.params.at[i];
-            if (!varset_has(active, p) && ad_active(active, e->loop.body->res.at[i])) {
-                mark(active, p);
-                more = more || varset_has(active, p);
-            }
-        }
-    }
-    for (int i = 0; i < s->pat.n; i++)
-        if (varset_has(active, e->loop.params.at[i]))
-            mark(active, s->pat.at[i]);
-}
-
-static void activity_map(VarSet *active, const Stm *s)
-{
-    const Exp *e = s->exp;
-    for (int i = 0; i < e->soac.arrs.n; i++)
-        if (ad_active(active, e->soac.arrs.at[i]))
-            mark(active, e->soac.fn->params.at[i]);
-    ad_activity(active, e->soac.fn->body);
-    mark_results(active, s, e->soac.fn->body);
-}
-
-static void activity_soac(VarSet *active, const Stm *s)
-{
-    const Exp *e = s->exp;
-    if (!exp_active(active, e))
+    if (!on || !ad_is_float(v->type) || varset_has(A->set, v))
         return;
-    mark_all(active, &s->pat);
-    Lambda *const fns[] = {e->soac.fn, e->soac.op};
-    for (int i = 0; i < 2; i++)
-        if (fns[i]) {
-            mark_all(active, &fns[i]->params);
-            ad_activity(active, fns[i]->body);
-        }
+    varset_add(A->set, v);
+    A->more = true;
 }
 
-void ad_activity_stm(VarSet *active, const Stm *s)
+/* --- Expressions ---------------------------------------------------------------------------- */
+
+static void see_body(Active *A, const Body *b);
+
+static void see_prim(Active *A, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (e->kind == E_IF) {
-        ad_activity(active, e->branch.then_);
-        ad_activity(active, e->branch.else_);
-        mark_results(active, s, e->branch.then_);
-        mark_results(active, s, e->branch.else_);
-    } else if (e->kind == E_LOOP) {
-        activity_loop(active, s);
-    } else if (e->kind == E_MAP) {
-        activity_map(active, s);
-    } else if (exp_is_soac(e)) {
-        activity_soac(active, s);
-    } else if (exp_active(active, e)) {
-        mark_all(active, &s->pat);
+    for (int i = 0; i < e->prim.args.n; i++)
+        put_if(A, is_on(A, e->prim.args.at[i]) && ad_has_partial(e, i), s->pat.at[0]);
+}
+
+typedef struct {
+    const Active *A;
+    bool any;
+} AnyOn;
+
+static void see_atom(void *env, Atom a)
+{
+    AnyOn *any = env;
+    any->any = any->any || is_on(any->A, a);
+}
+
+/* The result is made of elements of operands, as they are. */
+static void see_moved(Active *A, const Stm *s)
+{
+    AnyOn any = {A, false};
+    exp_visit(s->exp, &(ExpVisitor){.env = &any, .atom = see_atom});
+    put_if(A, any.any, s->pat.at[0]);
+}
+
+static void see_branch(Active *A, const Stm *s)
+{
+    const Body *x = s->exp->branch.then_, *y = s->exp->branch.else_;
+    see_body(A, x);
+    see_body(A, y);
+    for (int i = 0; i < s->pat.n; i++)
+        put_if(A, is_on(A, x->res.at[i]) || is_on(A, y->res.at[i]), s->pat.at[i]);
+}
+
+static void see_loop(Active *A, const Stm *s)
+{
+    const Exp *e = s->exp;
+    for (int i = 0; i < s->pat.n; i++)
+        put_if(A, is_on(A, e->loop.inits.at[i]), e->loop.params.at[i]);
+    see_body(A, e->loop.body);
+    for (int i = 0; i < s->pat.n; i++) {
+        put_if(A, is_on(A, e->loop.body->res.at[i]), e->loop.params.at[i]);
+        put_if(A, is_on(A, atom_var(e->loop.params.at[i])), s->pat.at[i]);
     }
+}
+
+/* --- SOACs ---------------------------------------------------------------------------------- */
+
+/* What the function, or without one the arrays, give for result k. */
+static Atom given(const Exp *e, int k)
+{
+    if (!e->soac.fn)
+        return e->soac.arrs.at[k];
+    int from = 0;
+    if (e->kind == E_HIST)
+        from = e->soac.dests.at[0].rank;
+    for (int i = 0; e->kind == E_SCATTER && i < e->soac.dests.n; i++)
+        from += e->soac.dests.at[i].rank;
+    return e->soac.fn->body->res.at[from + k];
+}
+
+static void see_op(Active *A, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const Lambda *op = e->soac.op;
+    int n = e->soac.nes.n;
+    see_body(A, op->body);
+    for (int k = 0; k < n; k++) {
+        Var *acc = op->params.at[k], *x = op->params.at[n + k], *v = s->pat.at[k];
+        bool on =
+            is_on(A, e->soac.nes.at[k]) || is_on(A, op->body->res.at[k]) || is_on(A, atom_var(v));
+        put_if(A, on, acc);
+        put_if(A, on, x);
+        put_if(A, on, v);
+    }
+}
+
+static void see_soac(Active *A, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const Lambda *fn = e->soac.fn;
+    for (int i = 0; fn && i < fn->params.n; i++)
+        put_if(A, is_on(A, e->soac.arrs.at[i]), fn->params.at[i]);
+    if (fn)
+        see_body(A, fn->body);
+    for (int k = 0; k < s->pat.n; k++)
+        put_if(A, is_on(A, given(e, k)), s->pat.at[k]);
+    for (int k = 0; k < e->soac.dests.n; k++)
+        put_if(A, is_on(A, e->soac.dests.at[k].arr), s->pat.at[k]);
+    if (e->soac.op)
+        see_op(A, s);
+}
+
+/* --- Bodies --------------------------------------------------------------------------------- */
+
+static void see_stm(Active *A, const Stm *s)
+{
+    switch (exp_member(s->exp)) {
+    case M_prim: see_prim(A, s); return;
+    case M_atom:
+    case M_conv:
+    case M_index:
+    case M_update:
+    case M_iota:
+    case M_replicate:
+    case M_scratch:
+    case M_arraylit:
+    case M_concat:
+    case M_rearrange:
+    case M_reshape:
+    case M_copy: see_moved(A, s); return;
+    case M_branch: see_branch(A, s); return;
+    case M_loop: see_loop(A, s); return;
+    case M_soac: see_soac(A, s); return;
+    case M_assertion:
+    case M_trace: return;
+    case M_call:
+    case M_deriv:
+    case M_ranks:
+    case M_suff:
+    case M_seg:
+    case N_MEMBERS: break;
+    }
+    ice(s->exp->loc, "the derivative of %s", form_info[s->exp->kind].text);
+}
+
+static void see_body(Active *A, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        see_stm(A, &b->stms.at[i]);
 }
 
 void ad_activity(VarSet *active, const Body *b)
 {
-    for (int i = 0; i < b->stms.n; i++)
-        ad_activity_stm(active, &b->stms.at[i]);
+    Active A = {.set = active, .more = true};
+    while (A.more) {
+        A.more = false;
+        see_body(&A, b);
+    }
+}
+
+void ad_activity_stm(VarSet *active, const Stm *s)
+{
+    Active A = {.set = active, .more = true};
+    while (A.more) {
+        A.more = false;
+        see_stm(&A, s);
+    }
+}
+
+VarSet *ad_active(Ctx *cx, const Lambda *fn)
+{
+    VarSet *active = varmap_new(cx->scratch);
+    for (int i = 0; i < fn->params.n; i++)
+        if (ad_is_float(fn->params.at[i]->type))
+            varset_add(active, fn->params.at[i]);
+    ad_activity(active, fn->body);
+    return active;
 }

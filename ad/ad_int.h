@@ -4,23 +4,44 @@
 
 #include "ir/ir.h"
 
+/* --- value.c: tangents and adjoints have the types of what they belong to --- */
+
+/* Has a value of the type derivatives, being of floats? All others are constants to them. */
+bool ad_is_float(Type t);
+/* The zero of the type, a constant or an array of them. */
+Atom ad_zero(Bld *bl, Loc loc, Type t);
+/* The sum of two scalars or of two arrays of the same shape; without a statement where one is 0. */
+Atom ad_add(Bld *bl, Loc loc, Atom a, Atom b);
+
 /* --- partial.c: scalar operations --- */
 
-/* The derivatives of a PRIM, whose result is `res`, by its operands: atoms of their type in out,
- * which has room for as many. Constants and 0 need no statement. */
+/* Of a PRIM: can its derivative by operand i be anything but 0? Not by a constant. */
+bool ad_has_partial(const Exp *e, int i);
+/* The derivative of a PRIM, whose result is `res`, by operand i; of the operand's type. Constants
+ * and 0 need no statement. */
+Atom ad_partial(Bld *bl, Loc loc, const Exp *e, Atom res, int i);
+/* ... by all operands; out has room for as many. */
 void ad_partials(Bld *bl, Loc loc, const Exp *e, Atom res, Atom *out);
 
-/* --- value.c --- */
+/* --- inlined.c --- */
 
-bool ad_is_float(Type t);
-Atom ad_zero(Bld *bl, Loc loc, Type t);
-/* Element by element. */
-Atom ad_add(Bld *bl, Loc loc, Atom a, Atom b);
+/* A fresh copy in which nothing is called: the bodies of functions stand where they were. */
+Lambda *ad_inlined(Ctx *cx, const Lambda *fn);
+
+/* --- active.c --- */
+
+/* Adds what a statement, a body makes of active variables in a way that has a derivative:
+ * variables at any depth. All else is constant to derivatives. No functions are called there. */
+void ad_activity_stm(VarSet *active, const Stm *s);
+void ad_activity(VarSet *active, const Body *b);
+/* What depends on the floats among fn's parameters, and these. In cx->scratch. */
+VarSet *ad_active(Ctx *cx, const Lambda *fn);
 
 /* --- forward.c --- */
 
-/* fn and its tangents: parameters: fn's, then a tangent for each of those that hold floats;
- * results: fn's, then the tangents of those that hold floats. What is free in fn is constant. */
+/* fn with tangents, a fresh function: its parameters are fn's, then a tangent for each that has
+ * floats, of the same type; its results fn's, then a tangent for each that has floats. Variables
+ * free in fn are constants. Arrays that fn consumes may be read afterwards: ir_copy_needed. */
 Lambda *ad_forward(Ctx *cx, const Lambda *fn);
 
 #endif

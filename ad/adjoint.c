@@ -57,7 +57,7 @@ Atom rev_dense(Rev *r, Var *v)
 
 void rev_add(Rev *r, Loc loc, Atom to, Atom val)
 {
-    if (!ad_active(r->active, to))
+    if (!rev_active(r, to))
         return;
     Adjoint *a = rev_adjoint(r, to.var);
     val = ad_as(&r->bl, loc, val, to.var->type);
@@ -120,7 +120,7 @@ void rev_settle(Rev *r, Var *v, const Piece *p)
 
 static void add_piece(Rev *r, Atom arr, Piece p)
 {
-    if (!ad_active(r->active, arr))
+    if (!rev_active(r, arr))
         return;
     if (rev_apart(r, arr.var)) {
         Adjoint *a = rev_adjoint(r, arr.var);

@@ -63,7 +63,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
     Rev r = {.cx = cx, .bl = bld_new(cx), .defs = D->defs};
     r.active = varmap_new(cx->perm);
     r.adjoint = varmap_new(cx->perm);
-    Lambda *fn = rename_lambda(cx, e->deriv.fn);
+    Lambda *fn = ad_inlined(cx, e->deriv.fn);
     Vars ps = {0};
     Atoms args = {0}, res = {0}, values = {0}, adjoints = {0};
     vec_append(cx->perm, &ps, &fn->params);
@@ -75,7 +75,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
     ad_activity(r.active, fn->body);
     for (int j = 0; j < fn->body->res.n; j++) {
         Atom seed = e->deriv.seeds.at[j], y = fn->body->res.at[j];
-        if (!ad_active(r.active, y))
+        if (!rev_active(&r, y))
             continue;
         Var *p = ad_var(cx, "seed", atom_type(y), e->loc);
         vec_push(cx->perm, &ps, p);

@@ -39,14 +39,7 @@ static void put_named(Rev *r, const Bld *bl, const Vars *pat, const Atoms *res, 
         put(r, one_var(r->cx, pat->at[i]), exp_atom(r->cx, loc, res->at[i]), out);
 }
 
-/* --- Calls, functions in front, while loops ------------------------------------------------- */
-
-static void expand_call(Rev *r, const Stm *s, Stms *out)
-{
-    Bld bl = bld_new(r->cx);
-    Atoms res = bld_inline_lambda(&bl, s->exp->call.fn->lam, &s->exp->call.args);
-    put_named(r, &bl, &s->pat, &res, s->exp->loc, out);
-}
+/* --- Functions in front, while loops ------------------------------------------------- */
 
 static void expand_mapped(Rev *r, const Stm *s, Stms *out)
 {
@@ -297,15 +290,25 @@ static void expand_loop(Rev *r, const Stm *s, Stms *out)
     put(r, pat, l, out);
 }
 
-static bool any_active(const Rev *r, const Atoms *as)
+/* Is something free in fn active? */
+static bool active_inside(const Rev *r, const Lambda *fn)
 {
-    for (int i = 0; i < as->n; i++)
-        if (ad_active(r->active, as->at[i]))
+    VarSet *free = varmap_new(r->cx->perm);
+    free_in_lambda(free, fn);
+    for (int i = 0; (i = ptrmap_next(free, i)) >= 0; i++)
+        if (varset_has(r->active, ptrmap_key(free, i)))
             return true;
     return false;
 }
 
-/* Is something free in op active? Its own parameters do not count. */
+static bool any_active(const Rev *r, const Atoms *as)
+{
+    for (int i = 0; i < as->n; i++)
+        if (rev_active(r, as->at[i]))
+            return true;
+    return false;
+}
+
 static bool needs_loop(const Rev *r, const Exp *e)
 {
     int floats = 0;
@@ -320,13 +323,13 @@ static bool needs_loop(const Rev *r, const Exp *e)
         elem = t.elem;
     }
     return arrays || (e->kind == E_SCAN && (mixed || floats > MOST_SCANNED)) ||
-           ad_active_inside(r->active, e->soac.op) || any_active(r, &e->soac.nes);
+           active_inside(r, e->soac.op) || any_active(r, &e->soac.nes);
 }
 
 static void expand_fold(Rev *r, const Stm *s, Stms *out)
 {
     const Exp *m = map_of(s->exp->soac.op);
-    bool plain = !ad_active_inside(r->active, s->exp->soac.op);
+    bool plain = !active_inside(r, s->exp->soac.op);
     if (plain && expand_parts(r, s, out))
         return;
     if (plain && m)
@@ -348,7 +351,6 @@ void rev_expand(Rev *r, const Stm *s, Stms *out)
         return;
     }
     switch ((int)e->kind) {
-    case E_CALL: expand_call(r, s, out); return;
     case E_REDOMAP:
     case E_SCANOMAP: expand_mapped(r, s, out); return;
     case E_REDUCE:

@@ -189,7 +189,7 @@ static Atom digamma(const Calc *C, Atom x)
 
 /* --- Partial derivatives -------------------------------------------------------------------- */
 
-static bool has_partial(const Exp *e, int i)
+bool ad_has_partial(const Exp *e, int i)
 {
     return prim_is_float(e->prim.type) && e->prim.args.at[i].var &&
            formula_of(e->prim.op, i)->n > 0;
@@ -212,9 +212,9 @@ static Atom step_value(const Calc *C, const Step *step, const Exp *e, Atom res, 
     ice(C->loc, "no step");
 }
 
-static Atom partial(Bld *bl, Loc loc, const Exp *e, Atom res, int i)
+Atom ad_partial(Bld *bl, Loc loc, const Exp *e, Atom res, int i)
 {
-    if (!has_partial(e, i))
+    if (!ad_has_partial(e, i))
         return atom_zero(e->prim.type);
     Calc C = {bl, loc, e->prim.type};
     const Formula *f = formula_of(e->prim.op, i);
@@ -232,5 +232,5 @@ static Atom partial(Bld *bl, Loc loc, const Exp *e, Atom res, int i)
 void ad_partials(Bld *bl, Loc loc, const Exp *e, Atom res, Atom *out)
 {
     for (int i = 0; i < e->prim.args.n; i++)
-        out[i] = partial(bl, loc, e, res, i);
+        out[i] = ad_partial(bl, loc, e, res, i);
 }

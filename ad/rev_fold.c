@@ -155,7 +155,7 @@ static void reduce_any(Rev *r, const Stm *s)
     bool *seeded = NEWN(cx->perm, bool, n), *wanted = NEWN(cx->perm, bool, 3 * n);
     Atoms seeds = seeds_of(r, s, seeded);
     for (int j = 0; j < n; j++)
-        wanted[j] = ad_active(r->active, e->soac.arrs.at[j]);
+        wanted[j] = rev_active(r, e->soac.arrs.at[j]);
     Atom width = e->soac.width;
     Atoms back = all_reversed(&r->bl, loc, &e->soac.arrs);
     Lambda *op = rename_lambda(cx, e->soac.op);
@@ -312,7 +312,7 @@ static void scan_any(Rev *r, const Stm *s)
     bool *seeded = NEWN(cx->perm, bool, S.n), *wanted = NEWN(cx->perm, bool, 2 * S.n);
     for (int j = 0; j < S.n; j++) {
         seeded[j] = ad_is_float(s->pat.at[j]->type);
-        wanted[S.n + j] = seeded[j] && ad_active(r->active, e->soac.arrs.at[j]);
+        wanted[S.n + j] = seeded[j] && rev_active(r, e->soac.arrs.at[j]);
         if (seeded[j])
             S.which[S.k++] = j;
     }

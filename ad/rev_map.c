@@ -26,7 +26,7 @@ static void begin(MapBack *M)
         Atom arr = e->soac.arrs.at[i];
         const Exp *def = arr.var ? varmap_get(r->defs, arr.var) : NULL;
         varset_add(bound, p);
-        if (ad_active(r->active, arr))
+        if (rev_active(r, arr))
             varset_add(r->active, p);
         if (def && def->kind == E_IOTA && atom_is_int(def->iota.start, 0) &&
             atom_is_int(def->iota.stride, 1))

@@ -70,9 +70,9 @@ void rev_scatter(Rev *r, const Stm *s, Stms *fwd)
         Atom seed = rev_take(r, s->pat.at[j]);
         Atoms idx = some(r->cx, &e->soac.arrs, at, ds->at[j].rank);
         Atom vals = e->soac.arrs.at[n_idx + j];
-        if (ad_active(r->active, vals))
+        if (rev_active(r, vals))
             rev_add(r, e->loc, vals, gathered(r, e->loc, seed, e->soac.width, &idx));
-        if (ad_active(r->active, ds->at[j].arr))
+        if (rev_active(r, ds->at[j].arr))
             rev_add(r, e->loc, ds->at[j].arr, without(r, e, &ds->at[j], seed, idx));
     }
 }
@@ -102,7 +102,7 @@ static void hist_sum(Rev *r, const Stm *s, Stms *fwd)
     vec_push(r->cx->perm, fwd, *s);
     Atom seed = rev_take(r, s->pat.at[0]);
     Atoms idx = some(r->cx, &e->soac.arrs, 0, d->rank);
-    if (ad_active(r->active, e->soac.arrs.at[d->rank]))
+    if (rev_active(r, e->soac.arrs.at[d->rank]))
         rev_add(r, e->loc, e->soac.arrs.at[d->rank],
                 gathered(r, e->loc, seed, e->soac.width, &idx));
     rev_add(r, e->loc, d->arr, seed);
@@ -150,7 +150,7 @@ static void hist_choice(Rev *r, const Stm *s, PrimOp op, Stms *fwd)
         ad_atom(cx, &dims, t.dims[k]);
     ad_atom(cx, &idx, atom_var(at));
     rev_add_list(r, loc, e->soac.arrs.at[d->rank], dims, idx, seed);
-    if (ad_active(r->active, d->arr))
+    if (rev_active(r, d->arr))
         rev_add(r, loc, d->arr, ad_where(&r->bl, loc, atom_var(at), -1, seed));
 }
 

@@ -24,7 +24,7 @@ static void rev_prim(Rev *r, const Stm *s, Atom seed)
     ad_partials(&r->bl, e->loc, e, atom_var(s->pat.at[0]), partial);
     for (int i = 0; i < e->prim.args.n; i++) {
         Atom p = partial[i];
-        if (!ad_active(r->active, e->prim.args.at[i]) || (!p.var && p.c.f == 0))
+        if (!rev_active(r, e->prim.args.at[i]) || (!p.var && p.c.f == 0))
             continue;
         Atom val = seed;
         if (p.var || (p.c.f != 1 && p.c.f != -1))
@@ -51,7 +51,7 @@ static void rev_update(Rev *r, const Stm *s, Atom seed)
     const Exp *e = s->exp;
     Atom part = ad_at(&r->bl, e->loc, seed, &e->update.at);
     rev_add(r, e->loc, e->update.val, part);
-    if (ad_active(r->active, e->update.arr)) {
+    if (rev_active(r, e->update.arr)) {
         Atom zero = ad_zero(&r->bl, e->loc, atom_type(part));
         rev_add(r, e->loc, e->update.arr, ad_with(&r->bl, e->loc, seed, &e->update.at, zero));
     }
@@ -61,7 +61,7 @@ static void rev_replicate(Rev *r, const Stm *s, Atom seed)
 {
     const Exp *e = s->exp;
     int n = e->replicate.dims.n;
-    if (!ad_active(r->active, e->replicate.val))
+    if (!rev_active(r, e->replicate.val))
         return;
     if (atom_type(e->replicate.val).rank == 0) {
         rev_add(r, e->loc, e->replicate.val, ad_sum_all(&r->bl, e->loc, seed));
@@ -76,7 +76,7 @@ static void rev_arraylit(Rev *r, const Stm *s, Atom seed)
 {
     const Atoms *as = &s->exp->arraylit.elems;
     for (int i = 0; i < as->n; i++)
-        if (ad_active(r->active, as->at[i]))
+        if (rev_active(r, as->at[i]))
             rev_add(r, s->exp->loc, as->at[i],
                     ad_row(&r->bl, s->exp->loc, seed, atom_i64(i)));
 }
@@ -94,7 +94,7 @@ static void rev_concat(Rev *r, const Stm *s, Atom seed)
                 dim.start = from;
             vec_push(r->cx->perm, &at, dim);
         }
-        if (ad_active(r->active, e->concat.arrs.at[i]))
+        if (rev_active(r, e->concat.arrs.at[i]))
             rev_add(r, e->loc, e->concat.arrs.at[i], ad_at(&r->bl, e->loc, seed, &at));
         from = bld_binop(&r->bl, e->loc, OP_ADD, from, t.dims[e->concat.dim]);
     }
@@ -116,7 +116,7 @@ static void rev_iota(Rev *r, const Stm *s, Atom seed)
     const Exp *e = s->exp;
     Loc loc = e->loc;
     rev_add(r, loc, e->iota.start, ad_sum_all(&r->bl, loc, seed));
-    if (!ad_active(r->active, e->iota.stride))
+    if (!rev_active(r, e->iota.stride))
         return;
     Exp *is = exp_new(r->cx, E_IOTA, loc);
     PrimType t = s->pat.at[0]->type.elem;

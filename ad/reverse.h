@@ -37,22 +37,14 @@ typedef struct {
     VarSet *inside;  /* what the innermost map around binds; NULL: there is no map around */
 } Rev;
 
-/* --- active.c --- */
-
-static inline bool ad_active(const VarSet *active, Atom a)
-{
-    return a.var && varset_has(active, a.var);
-}
-/* Adds what of the statements' results depends on active variables, at any depth. */
-void ad_activity_stm(VarSet *active, const Stm *s);
-void ad_activity(VarSet *active, const Body *b);
-/* Is something free in it active? */
-bool ad_active_inside(const VarSet *active, const Lambda *fn);
-
 /* --- adjoint.c: what comes together --- */
 
 /* A state for a body inside of what r works on, with no adjoints yet. */
 Rev rev_inner(const Rev *r);
+static inline bool rev_active(const Rev *r, Atom a)
+{
+    return a.var && varset_has(r->active, a.var);
+}
 /* A state for the body of a map that binds `bound`. */
 Rev rev_inner_map(const Rev *r, VarSet *bound);
 bool rev_has(const Rev *r, const Var *v); /* is there an adjoint that may not be zero? */
@@ -115,7 +107,7 @@ Lambda *rev_lambda(const Rev *r, const Lambda *fn, const bool *seeded, const boo
 
 /* --- simplified.c: what the rules are not made for --- */
 
-/* The statements that s stands for, in forms for which there is a rule: calls are inlined, folds
+/* The statements that s stands for, in forms for which there is a rule: folds
  * and writes have their functions in front, while loops know their turns, operators on several
  * values are split, those on arrays moved inwards, folds by other operators loops. */
 void rev_expand(Rev *r, const Stm *s, Stms *out);

@@ -1,4 +1,5 @@
-/* Zeros and sums of values of any shape. */
+/* Values of the type of another one: zeros and sums, in the SOAC dialect. Sums of arrays are nests
+ * of maps, which fuse with what makes the arrays. */
 #include "ad/ad_int.h"
 
 bool ad_is_float(Type t)
@@ -23,21 +24,27 @@ static bool is_zero(Atom a)
     return !a.var && prim_is_float(a.c.type) && a.c.f == 0;
 }
 
-Atom ad_add(Bld *bl, Loc loc, Atom a, Atom b)
+static Exp *sum_exp(Ctx *cx, Loc loc, Atom a, Atom b)
 {
     Type t = atom_type(a);
-    if (is_zero(a) || is_zero(b))
-        return is_zero(a) ? b : a;
     if (t.rank == 0)
-        return bld_exp(bl, "sum", exp_binop(bl->cx, loc, OP_ADD, a, b));
-    Bld in = bld_new(bl->cx);
-    Vars ps = {0};
+        return exp_binop(cx, loc, OP_ADD, a, b);
+    Var *x = var_new(cx, "x", type_row(t), loc), *y = var_new(cx, "y", type_row(t), loc);
+    Vars params = {0};
     Atoms arrs = {0}, res = {0};
-    vec_push(bl->cx->perm, &arrs, a);
-    vec_push(bl->cx->perm, &arrs, b);
-    vec_push(bl->cx->perm, &ps, var_new(bl->cx, "x", type_row(t), loc));
-    vec_push(bl->cx->perm, &ps, var_new(bl->cx, "y", type_row(t), loc));
-    vec_push(bl->cx->perm, &res, ad_add(&in, loc, atom_var(ps.at[0]), atom_var(ps.at[1])));
-    Lambda *fn = lambda_new(bl->cx, ps, bld_body(&in, res));
-    return bld_exp(bl, "sum", exp_map(bl->cx, loc, t.dims[0], arrs, fn));
+    vec_push(cx->perm, &params, x);
+    vec_push(cx->perm, &params, y);
+    vec_push(cx->perm, &arrs, a);
+    vec_push(cx->perm, &arrs, b);
+    Bld in = bld_new(cx);
+    Atom sum = bld_exp(&in, "sum", sum_exp(cx, loc, atom_var(x), atom_var(y)));
+    vec_push(cx->perm, &res, sum);
+    return exp_map(cx, loc, t.dims[0], arrs, lambda_new(cx, params, bld_body(&in, res)));
+}
+
+Atom ad_add(Bld *bl, Loc loc, Atom a, Atom b)
+{
+    if (is_zero(a))
+        return b;
+    return is_zero(b) ? a : bld_exp(bl, "sum", sum_exp(bl->cx, loc, a, b));
 }
