@@ -299,6 +299,7 @@ static void put_stm(const Fwd *F, Bld *bl, const Stm *s)
     case M_assertion:
     case M_trace: bld_stm(bl, *s); return;
     case M_call:
+    case M_deriv:
     case M_ranks:
     case M_suff:
     case M_seg:

@@ -204,6 +204,8 @@ static void mark_parts(Dce *D, const Stm *s)
         mark_seg(D, s);
     else
         exp_visit(e, &v);
+    if (exp_member(e) == M_deriv)
+        mark_body(D, e->deriv.fn->body, NULL);
 }
 
 static bool is_live(const Dce *D, const Stm *s)
@@ -364,6 +366,9 @@ static Stm keep_stm(Dce *D, const Stm *s)
         keep_soac(D, &r, e);
     } else if (exp_is_seg(e)) {
         keep_seg(D, &r, e);
+    } else if (exp_member(e) == M_deriv) {
+        const Lambda *fn = e->deriv.fn;
+        r.exp->deriv.fn = lambda_new(D->cx, fn->params, keep_body(D, fn->body, NULL));
     }
     return r;
 }
