@@ -112,9 +112,8 @@ Lambda *ad_operator(Ctx *cx, Loc loc, PrimOp op, Type t)
     vec_push(cx->perm, &ps, ad_var(cx, "x", t, loc));
     Bld bl = bld_new(cx);
     Atoms args = atoms_of_vars(cx, &ps), res = {0};
-    Exp *e = t.rank == 0
-                 ? exp_binop(cx, loc, op, args.at[0], args.at[1])
-                 : exp_map(cx, loc, t.dims[0], args, ad_operator(cx, loc, op, type_row(t)));
+    Exp *e = t.rank == 0 ? exp_binop(cx, loc, op, args.at[0], args.at[1])
+                         : exp_map(cx, loc, t.dims[0], args, ad_operator(cx, loc, op, type_row(t)));
     ad_atom(cx, &res, bld_exp(&bl, "sum", e));
     return lambda_new(cx, ps, bld_body(&bl, res));
 }

@@ -30,7 +30,7 @@ static void bind(Bld *bl, const Stm *s, const Atoms *values, const Atoms *deriva
     int d = 0;
     for (int i = 0; i < s->pat.n; i++) {
         Var *v = s->pat.at[i];
-        Atom a = i < values->n           ? values->at[i]
+        Atom a = i < values->n          ? values->at[i]
                  : ad_is_float(v->type) ? derivatives->at[d++]
                                         : ad_zero(bl, s->exp->loc, v->type);
         bld_define(bl, v, exp_atom(bl->cx, s->exp->loc, ad_as(bl, s->exp->loc, a, v->type)));
@@ -60,7 +60,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
 {
     const Exp *e = s->exp;
     Ctx *cx = D->cx;
-    Rev r = {.cx = cx, .bl = bld_new(cx), .defs = D->defs};
+    Rev r = {.cx = cx, .sweep = rev_sweep, .bl = bld_new(cx), .defs = D->defs};
     r.active = varmap_new(cx->perm);
     r.adjoint = varmap_new(cx->perm);
     Lambda *fn = ad_inlined(cx, e->deriv.fn);

@@ -1,8 +1,8 @@
 /* Reductions and scans in reverse, of scalars.
  *
- * reduce: `+` hands its adjoint to each element, `min` and `max` to the one that it is. By any other
- * operator, an element stands between what is before and behind it, op (op l x) r, which two scans
- * find: the derivative of that by x.
+ * reduce: `+` hands its adjoint to each element, `min` and `max` to the one that it is. By any
+ * other operator, an element stands between what is before and behind it, op (op l x) r, which two
+ * scans find: the derivative of that by x.
  *
  * scan: the adjoint of result i is what is asked of it and what result i + 1 hands on:
  *   a_i = s_i + J_i a_{i+1},  J_i = d op (y_i, x_{i+1}) / d y_i,
@@ -256,8 +256,7 @@ static Atom dot(Bld *bl, Loc loc, const Atom *x, int dx, const Atom *y, int dy, 
 {
     Atom sum = bld_binop(bl, loc, OP_MUL, x[0], y[0]);
     for (int i = 1; i < n; i++)
-        sum = bld_binop(bl, loc, OP_ADD, sum,
-                        bld_binop(bl, loc, OP_MUL, x[i * dx], y[i * dy]));
+        sum = bld_binop(bl, loc, OP_ADD, sum, bld_binop(bl, loc, OP_MUL, x[i * dx], y[i * dy]));
     return sum;
 }
 

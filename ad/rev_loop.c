@@ -25,7 +25,7 @@ typedef struct {
     Bld front;   /* what a turn of the reverse loop begins with */
     Vars params; /* of the reverse loop */
     Atoms inits, res;
-    Vars carried;   /* free variables whose adjoints are carried.. */
+    Vars carried; /* free variables whose adjoints are carried.. */
     VarSet *is_carried;
     int n_seeds, first_each, first_sum;
     Ints which; /* of the loop's parameters: those with a seed */
@@ -109,8 +109,8 @@ static void carry_free(Back *B)
         if (!varset_has(r->active, v) || rev_apart(r, v) ||
             vars_find(&B->copy->loop.params, v) >= 0)
             continue;
-        Var *p = back_param(B, "adj", v->type, rev_has(r, v) ? rev_take(r, v)
-                                                             : ad_zero(&r->bl, v->loc, v->type));
+        Var *p = back_param(B, "adj", v->type,
+                            rev_has(r, v) ? rev_take(r, v) : ad_zero(&r->bl, v->loc, v->type));
         rev_set(&B->in, v, atom_var(p));
         vec_push(r->cx->perm, &B->carried, v);
         varset_add(B->is_carried, v);

@@ -97,8 +97,7 @@ static Exp *back_map(MapBack *M, Lambda *fn, int n_acc)
         vec_push(cx->perm, &ps, ad_var(cx, "acc", t, loc));
         vec_push(cx->perm, &xs, ad_var(cx, "x", t, loc));
         ad_atom(cx, &e->soac.nes, atom_zero(t.elem));
-        ad_atom(cx, &res,
-                bld_binop(&bl, loc, OP_ADD, atom_var(ps.at[i]), atom_var(xs.at[i])));
+        ad_atom(cx, &res, bld_binop(&bl, loc, OP_ADD, atom_var(ps.at[i]), atom_var(xs.at[i])));
     }
     vec_append(cx->perm, &ps, &xs);
     e->soac.fn = fn;

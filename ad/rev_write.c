@@ -214,8 +214,7 @@ static void hist_forward(Bins *B, Stms *fwd)
         Type old = type_array(cx, type_drop(t, B->rank), B->e->soac.width);
         bool dest = j < B->n;
         vec_push(cx->perm, &params, ad_var(cx, dest ? "bins" : "old", dest ? t : old, B->loc));
-        ad_atom(cx, &inits,
-                dest ? B->e->soac.dests.at[j].arr : ad_scratch(&front, B->loc, old));
+        ad_atom(cx, &inits, dest ? B->e->soac.dests.at[j].arr : ad_scratch(&front, B->loc, old));
         ad_atom(cx, &here, atom_var(params.at[j]));
     }
     Atom ok, iv = atom_var(i);
@@ -294,8 +293,8 @@ static void hist_back(Bins *B)
     Lambda *d = rev_lambda(r, B->e->soac.op, seeded, wanted);
     Atoms back = bld_inline_lambda(&yes, d, &args);
     for (int k = 0; k < 2 * m; k++) {
-        DimIndexes to = k < m ? with_rest(cx, at, params.at[k]->type)
-                              : ad_row_at(cx, params.at[k]->type, i);
+        DimIndexes to =
+            k < m ? with_rest(cx, at, params.at[k]->type) : ad_row_at(cx, params.at[k]->type, i);
         ad_atom(cx, &out, ad_with(&yes, B->loc, here.at[k], &to, back.at[k]));
     }
     Exp *choice = exp_if(cx, B->loc, ok, bld_body(&yes, out), bld_body(&no, here));

@@ -27,15 +27,17 @@ typedef struct {
 } Adjoint;
 
 /* The sweeps over one body. */
-typedef struct {
+typedef struct Rev Rev;
+struct Rev {
     Ctx *cx;
+    void (*sweep)(Rev *r, const Body *b); /* rev_sweep: rules have bodies inside */
     Stms fwd;        /* the forward sweep: the body's statements, and what they keep */
     Bld bl;          /* the reverse sweep behind it */
     VarSet *active;  /* what depends on what is differentiated; of the whole function */
     VarMap *defs;    /* Var -> const Exp *: what defines it; of the whole function */
     VarMap *adjoint; /* Var -> Adjoint * */
     VarSet *inside;  /* what the innermost map around binds; NULL: there is no map around */
-} Rev;
+};
 
 /* --- adjoint.c: what comes together --- */
 
@@ -93,10 +95,9 @@ void rev_lift(Lift *L, const VarSet *kept);
 /* Adds what came out: each as stacked, sums. */
 void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums);
 
-/* --- reverse.c --- */
+/* --- sweep.c --- */
 
-/* Both sweeps over b, whose results have the adjoints seeds (with no type of its own: none), in the
- * state r. */
+/* Both sweeps over b in the state r, in which its results have their adjoints. */
 void rev_body(Rev *r, const Body *b);
 /* The body made of both sweeps, with these results: what it does not need is left out. */
 Body *rev_close(Rev *r, Atoms res);
@@ -105,7 +106,7 @@ Body *rev_close(Rev *r, Atoms res);
  * is free in fn is active. */
 Lambda *rev_lambda(const Rev *r, const Lambda *fn, const bool *seeded, const bool *wanted);
 
-/* --- simplified.c: what the rules are not made for --- */
+/* --- expand.c: what the rules are not made for --- */
 
 /* The statements that s stands for, in forms for which there is a rule: folds
  * and writes have their functions in front, while loops know their turns, operators on several
@@ -116,6 +117,11 @@ void rev_expand(Rev *r, const Stm *s, Stms *out);
 
 typedef void RevRule(Rev *r, const Stm *s, Stms *fwd);
 RevRule rev_map, rev_loop, rev_reduce, rev_scan, rev_scatter, rev_hist, rev_if;
+
+/* --- reverse.c --- */
+
+/* Rev.sweep: the forms that move elements, and who has a rule for the others. */
+void rev_sweep(Rev *r, const Body *b);
 
 /* --- construct.c: code that the rules make --- */
 

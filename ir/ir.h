@@ -678,8 +678,7 @@ static inline bool nest_has_rows(const Nest *nest)
 bool exp_is_fold(const Exp *e);  /* a SOAC with F_FOLD: REDUCE, REDOMAP */
 bool exp_is_guard(const Exp *e); /* SUFF */
 bool exp_is_rows(const Exp *e);  /* ROWS, PARTED, GATHER: what ranks form of an array */
-/* The kind that a SOAC has once fn is mapped in front of what it does: a plain REDUCE or SCAN
- * becomes another one. */
+/* The kind of a SOAC with fn mapped in front: a plain REDUCE or SCAN becomes another one. */
 ExpKind kind_with_fn(ExpKind k);
 /* The array that e is a view of; not a variable if e has not F_VIEW. */
 Atom exp_view_of(const Exp *e);
