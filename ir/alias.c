@@ -455,6 +455,15 @@ static Carried *carried(Alias *al, const Exp *e, int first)
     return cs;
 }
 
+/* What the last iteration made is there when the loop is over: bound where the loop is. */
+static void leave_loop(Alias *al, RootSet *set)
+{
+    search(al, set);
+    for (RootSet *r; (r = search_next(al, 0));)
+        if (level_of(al, r->one) > al->depth)
+            varmap_put(al->level, r->one, (const void *)(uintptr_t)(al->depth + 1));
+}
+
 static RootSet **loop_roots(Alias *al, const Exp *e)
 {
     const Vars *ps = &e->loop.params;
@@ -487,6 +496,7 @@ static RootSet **loop_roots(Alias *al, const Exp *e)
             rs[k] = set_union(al, rs[k], cs[j].base);
             vec_append(al->cx->perm, &todo, &cs[j].params);
         }
+        leave_loop(al, rs[k]);
     }
     return rs;
 }
