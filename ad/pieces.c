@@ -76,20 +76,51 @@ static bool varies(const Lift *L, Atom a)
     return a.var && varset_has(L->bound, a.var);
 }
 
-static bool type_varies(const Lift *L, Type t)
-{
-    for (int d = 0; d < t.rank; d++)
-        if (varies(L, t.dims[d]))
-            return true;
-    return false;
-}
-
 typedef struct {
     int64_t stride;
     Atom start; /* outside */
 } Linear;
 
-/* Is a = start + stride * the iteration's number? */
+static bool linear(Lift *L, Atom a, Linear *out);
+
+/* a and b times it, both linear: is the result? */
+static bool combined(PrimOp op, Linear x, Linear y, int64_t *stride)
+{
+    if (op == OP_MUL && ((x.stride && (y.stride || y.start.var)) || (y.stride && x.start.var)))
+        return false;
+    *stride = op == OP_ADD   ? x.stride + y.stride
+              : op == OP_SUB ? x.stride - y.stride
+              : x.stride     ? x.stride * y.start.c.i
+              : y.stride     ? y.stride * x.start.c.i
+                             : 0;
+    return true;
+}
+
+static bool linear_prim(Lift *L, const Exp *e, Linear *out)
+{
+    Linear xs[3];
+    bool constant = true;
+    Exp *copy = exp_new(L->in->cx, E_PRIM, e->loc);
+    copy->prim.op = e->prim.op;
+    copy->prim.type = e->prim.type;
+    for (int i = 0; i < e->prim.args.n; i++) {
+        if (!linear(L, e->prim.args.at[i], &xs[i]))
+            return false;
+        constant = constant && xs[i].stride == 0;
+        ad_atom(L->in->cx, &copy->prim.args, xs[i].start);
+    }
+    bool sums = e->prim.type == T_I64 &&
+                (e->prim.op == OP_ADD || e->prim.op == OP_SUB || e->prim.op == OP_MUL);
+    *out = (Linear){0};
+    if (sums ? !combined(e->prim.op, xs[0], xs[1], &out->stride) : !constant || exp_traps(e))
+        return false;
+    out->start = sums ? bld_binop(&L->out->bl, L->loc, e->prim.op, xs[0].start, xs[1].start)
+                      : bld_exp(&L->out->bl, "outer", copy);
+    return true;
+}
+
+/* Is a = start + stride * the iteration's number? What does not vary although it is computed inside
+ * is computed outside again. */
 static bool linear(Lift *L, Atom a, Linear *out)
 {
     *out = (Linear){0, a};
@@ -102,29 +133,36 @@ static bool linear(Lift *L, Atom a, Linear *out)
     const Exp *e = varmap_get(L->in->defs, a.var);
     if (e && e->kind == E_ATOM)
         return linear(L, e->atom, out);
-    if (e && e->kind == E_CONV && prim_is_signed(e->conv.from) && e->conv.to == T_I64 &&
-        e->conv.arg.var && varset_has(L->own, e->conv.arg.var)) {
-        *out = (Linear){1, atom_i64(0)};
-        return true;
-    }
-    Linear x, y;
-    if (!e || e->kind != E_PRIM || e->prim.type != T_I64 || e->prim.args.n != 2 ||
-        !linear(L, e->prim.args.at[0], &x) || !linear(L, e->prim.args.at[1], &y))
+    if (e && e->kind == E_PRIM)
+        return linear_prim(L, e, out);
+    if (!e || e->kind != E_CONV || !linear(L, e->conv.arg, out))
         return false;
-    Bld *bl = &L->out->bl;
-    switch ((int)e->prim.op) {
-    case OP_ADD: out->stride = x.stride + y.stride; break;
-    case OP_SUB: out->stride = x.stride - y.stride; break;
-    case OP_MUL:
-        if (x.stride && y.stride)
+    if (out->stride)
+        return prim_is_signed(e->conv.from) && e->conv.to == T_I64 && out->stride == 1 &&
+               atom_is_int(out->start, 0);
+    out->start = bld_exp(&L->out->bl, "outer", exp_conv(L->in->cx, L->loc, e->conv.to, out->start));
+    return true;
+}
+
+/* What does not vary, as it is outside. */
+static bool outside(Lift *L, Atom *a)
+{
+    Linear x;
+    if (!linear(L, *a, &x) || x.stride)
+        return false;
+    *a = x.start;
+    return true;
+}
+
+static bool type_outside(Lift *L, Type *t)
+{
+    Type r = {t->elem, t->rank, NEWN(L->in->cx->perm, Atom, t->rank)};
+    for (int d = 0; d < t->rank; d++) {
+        r.dims[d] = t->dims[d];
+        if (!outside(L, &r.dims[d]))
             return false;
-        if ((x.stride && y.start.var) || (y.stride && x.start.var))
-            return false;
-        out->stride = x.stride ? x.stride * y.start.c.i : y.stride ? y.stride * x.start.c.i : 0;
-        break;
-    default: return false;
     }
-    out->start = bld_binop(bl, L->loc, e->prim.op, x.start, y.start);
+    *t = r;
     return true;
 }
 
@@ -154,7 +192,7 @@ static bool lift_linear(Lift *L, Var *v, const Piece *p)
         DimIndex at = p->at.at[d];
         Linear x;
         if (!linear(L, at.start, &x) || (x.stride && (at.is_slice || own++)) ||
-            (at.is_slice && (varies(L, at.n) || varies(L, at.stride))))
+            (at.is_slice && (!outside(L, &at.n) || !outside(L, &at.stride))))
             return false;
         at.start = x.start;
         if (x.stride) {
@@ -164,23 +202,30 @@ static bool lift_linear(Lift *L, Var *v, const Piece *p)
         slices += at.is_slice;
         vec_push(L->in->cx->perm, &q.at, at);
     }
-    if (type_varies(L, atom_type(p->val)))
+    Type t = atom_type(p->val);
+    if (!type_outside(L, &t))
         return false;
-    lifted(L, v, own == 0, q, false, one(L, p->val));
+    lifted(L, v, own == 0, q, false, one(L, ad_as(&L->in->bl, L->loc, p->val, t)));
     return true;
 }
 
 static bool lift_list(Lift *L, Var *v, const Piece *p)
 {
     Piece q = rev_as_list(L->in, v, p);
-    for (int d = 0; d < q.dims.n; d++)
-        if (varies(L, q.dims.at[d]))
+    Atoms vals = {0}, dims = {0};
+    Type t = atom_type(q.val);
+    for (int d = 0; d < q.dims.n; d++) {
+        ad_atom(L->in->cx, &dims, q.dims.at[d]);
+        if (!outside(L, &dims.at[d]))
             return false;
-    if (type_varies(L, atom_type(q.val)))
+    }
+    if (!type_outside(L, &t))
         return false;
-    Atoms vals = {0};
-    vec_append(L->in->cx->perm, &vals, &q.idx);
-    ad_atom(L->in->cx, &vals, q.val);
+    Type at = type_array_n(L->in->cx, type_prim(T_I64), dims.at, dims.n);
+    for (int k = 0; k < q.idx.n; k++)
+        ad_atom(L->in->cx, &vals, ad_as(&L->in->bl, L->loc, q.idx.at[k], at));
+    ad_atom(L->in->cx, &vals, ad_as(&L->in->bl, L->loc, q.val, t));
+    q.dims = dims;
     lifted(L, v, false, q, false, vals);
     return true;
 }
@@ -204,6 +249,9 @@ void rev_lift(Lift *L, const VarSet *kept)
     vec_append(L->in->cx->perm, &all.stms, &L->in->fwd);
     vec_append(L->in->cx->perm, &all.stms, &L->in->bl.stms);
     bound_in_body(L->bound, bld_body(&all, (Atoms){0}));
+    for (int i = 0; i < all.stms.n; i++)
+        for (int k = 0; k < all.stms.at[i].pat.n; k++)
+            varmap_put(L->in->defs, all.stms.at[i].pat.at[k], all.stms.at[i].exp);
     Vars vs = varset_list(L->in->cx->perm, L->in->adjoint);
     for (int i = 0; i < vs.n; i++)
         if (!varset_has(L->bound, vs.at[i]) && !(kept && varset_has(kept, vs.at[i])))

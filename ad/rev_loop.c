@@ -21,7 +21,7 @@ typedef struct {
     Rev in;
     Atom n;      /* turns, i64, at least 0 */
     Var *k;      /* the reverse loop's counter */
-    Atom turn;   /* n - 1 - k: in the reverse loop */
+    Atom turn;   /* the turn that is run backwards, i64 */
     Bld front;   /* what a turn of the reverse loop begins with */
     Vars params; /* of the reverse loop */
     Atoms inits, res;
@@ -29,6 +29,8 @@ typedef struct {
     VarSet *is_carried;
     int n_seeds, first_each, first_sum;
     Ints which; /* of the loop's parameters: those with a seed */
+    Ints kept;  /* those that the forward sweep keeps, */
+    Vars elems; /* and what it read of others */
 } Back;
 
 static Var *back_param(Back *B, const char *base, Type t, Atom init)
@@ -47,22 +49,27 @@ static bool sizes_change(const Exp *loop, Type t)
     return false;
 }
 
-static void begin_turn(Back *B)
+/* Turns are run from the last to the first; but in their order where none depends on another, since
+ * then they may be those of a map. */
+static void begin_turn(Back *B, bool in_order)
 {
     Rev *r = B->r;
     Ctx *cx = r->cx;
     const Exp *e = B->copy;
-    Bld *bl = &B->front;
-    B->k = ad_var(cx, "k", type_prim(T_I64), e->loc);
     Atom last = bld_binop(&r->bl, e->loc, OP_SUB, B->n, atom_i64(1));
     Exp *turn = exp_binop(cx, e->loc, OP_SUB, last, atom_var(B->k));
-    if (e->loop.i->type.elem == T_I64) {
-        bld_define(bl, e->loop.i, turn);
-        B->turn = atom_var(e->loop.i);
-    } else {
-        B->turn = bld_exp(bl, "turn", turn);
-        bld_define(bl, e->loop.i, exp_conv(cx, e->loc, e->loop.i->type.elem, B->turn));
-    }
+    bld_define(&B->front, B->turn.var, in_order ? exp_atom(cx, e->loc, atom_var(B->k)) : turn);
+    if (B->turn.var != e->loop.i)
+        bld_define(&B->front, e->loop.i, exp_conv(cx, e->loc, e->loop.i->type.elem, B->turn));
+}
+
+/* Does a turn hand on the adjoints of what the loop carries as they are? */
+static bool any_order(const Back *B, const Atoms *seeds)
+{
+    for (int i = 0; i < B->n_seeds; i++)
+        if (seeds->at[i].var != B->params.at[i])
+            return false;
+    return true;
 }
 
 static void activity(Back *B)
@@ -139,74 +146,149 @@ static void carry_pieces(Back *B, Lift *L)
 
 /* --- What is kept --------------------------------------------------------------------------- */
 
-/* The loop, which keeps the parameters numbered `kept`, in arrays that are behind its results. */
-static Vars keep(Back *B, const Ints *kept, Stms *fwd)
+/* A loop that does what the forward sweep does, with names of its own: its results are those of the
+ * loop, then the elements of arrays that are kept. */
+static Exp *forward_loop(Back *B)
 {
-    Rev *r = B->r;
-    Ctx *cx = r->cx;
-    const Exp *e = B->s->exp;
+    Ctx *cx = B->r->cx;
+    const Exp *e = B->copy;
+    Vars ps = {0};
+    Atoms res = {0}, elems = atoms_of_vars(cx, &B->elems);
+    vec_append(cx->perm, &ps, &e->loop.params);
+    vec_push(cx->perm, &ps, e->loop.i);
+    vec_append(cx->perm, &res, &e->loop.body->res);
+    vec_append(cx->perm, &res, &elems);
+    Bld bl = {.cx = cx, .stms = B->in.fwd};
+    Lambda *own = rename_lambda(cx, lambda_new(cx, ps, bld_body(&bl, res)));
     Exp *l = exp_new(cx, E_LOOP, e->loc);
-    *l = *e;
-    l->loop.params = (Vars){0};
-    l->loop.inits = (Atoms){0};
-    vec_append(cx->perm, &l->loop.params, &e->loop.params);
-    vec_append(cx->perm, &l->loop.inits, &e->loop.inits);
-    Vars tapes = {0};
+    *l = *B->s->exp;
+    l->loop.i = own->params.at[--own->params.n];
+    l->loop.params = own->params;
+    l->loop.body = own->body;
+    return l;
+}
+
+/* The loop, which keeps parameters and elements: in arrays that are behind its results. */
+static Vars keep(Back *B, Stms *fwd)
+{
+    Ctx *cx = B->r->cx;
+    Exp *l = forward_loop(B);
+    int n = l->loop.params.n, n_params = B->kept.n;
+    Vars ps = {0}, tapes = {0};
+    Atoms inits = {0}, res = {0};
     Stm s = {.exp = l};
     Bld body = bld_new(cx), front = bld_new(cx);
-    Atoms res = {0};
+    vec_append(cx->perm, &ps, &l->loop.params);
+    vec_append(cx->perm, &inits, &l->loop.inits);
     vec_append(cx->perm, &s.pat, &B->s->pat);
-    vec_append(cx->perm, &res, &e->loop.body->res);
-    Atom turn = ad_i64(&body, e->loc, atom_var(e->loop.i));
-    for (int i = 0; i < kept->n; i++) {
-        Var *v = e->loop.params.at[kept->at[i]];
-        Type t = type_array(cx, v->type, B->n);
-        Var *p = ad_var(cx, "kept", t, e->loc), *tape = ad_var(cx, "kept", t, e->loc);
+    for (int j = 0; j < n; j++)
+        ad_atom(cx, &res, l->loop.body->res.at[j]);
+    Atom turn = ad_i64(&body, l->loc, atom_var(l->loop.i));
+    Bld behind = bld_new(cx);
+    for (int k = 0; k < n_params + B->elems.n; k++) {
+        bool param = k < n_params;
+        Atom val = param ? atom_var(ps.at[B->kept.at[k]]) : l->loop.body->res.at[n + k - n_params];
+        Type t = type_array(
+            cx, param ? ps.at[B->kept.at[k]]->type : B->elems.at[k - n_params]->type, B->n);
+        Var *p = ad_var(cx, "kept", t, l->loc), *tape = ad_var(cx, "kept", t, l->loc);
         DimIndexes at = ad_row_at(cx, t, turn);
-        vec_push(cx->perm, &l->loop.params, p);
-        ad_atom(cx, &l->loop.inits, ad_scratch(&front, e->loc, t));
-        ad_atom(cx, &res, ad_with(&body, e->loc, atom_var(p), &at, atom_var(v)));
+        vec_push(cx->perm, &ps, p);
+        ad_atom(cx, &inits, ad_scratch(&front, l->loc, t));
+        ad_atom(cx, &res, ad_with(param ? &body : &behind, l->loc, atom_var(p), &at, val));
         vec_push(cx->perm, &s.pat, tape);
         vec_push(cx->perm, &tapes, tape);
     }
-    vec_append(cx->perm, &body.stms, &e->loop.body->stms);
+    vec_append(cx->perm, &body.stms, &l->loop.body->stms);
+    vec_append(cx->perm, &body.stms, &behind.stms);
+    l->loop.params = ps;
+    l->loop.inits = inits;
     l->loop.body = bld_body(&body, res);
     vec_append(cx->perm, fwd, &front.stms);
     vec_push(cx->perm, fwd, s);
     return tapes;
 }
 
-/* A turn of the reverse loop finds what it needs of the loop's parameters. */
-static void find_params(Back *B, const Body *turn, Stms *fwd)
+static bool changes_in_turn(const Back *B, const VarSet *bound, Type t)
+{
+    for (int d = 0; d < t.rank; d++)
+        if (t.dims[d].var && varset_has(bound, t.dims[d].var))
+            return true;
+    return sizes_change(B->copy, t);
+}
+
+/* Of an array that is read at some places alone, what is read there is kept, not all of it: adds
+ * the statements' variables. */
+static bool elements_do(Back *B, const Body *turn, Var *p)
+{
+    Vars elems = {0};
+    VarSet *bound = varmap_new(B->r->cx->perm), *forward = varmap_new(B->r->cx->perm);
+    bound_in_body(bound, turn);
+    for (int i = 0; i < B->in.fwd.n; i++)
+        if (B->in.fwd.at[i].pat.n == 1)
+            varset_add(forward, B->in.fwd.at[i].pat.at[0]);
+    for (int i = 0; i < turn->stms.n; i++) {
+        const Stm *s = &turn->stms.at[i];
+        VarSet *free = varmap_new(B->r->cx->perm);
+        free_in_stm(free, s);
+        if (!varset_has(free, p))
+            continue;
+        Var *x = s->pat.at[0];
+        if (s->exp->kind != E_INDEX || s->exp->index.arr.var != p || !varset_has(forward, x) ||
+            x->type.rank == p->type.rank || changes_in_turn(B, bound, x->type))
+            return false;
+        vec_push(B->r->cx->perm, &elems, x);
+    }
+    for (int i = 0; i < turn->res.n; i++)
+        if (turn->res.at[i].var == p)
+            return false;
+    vec_append(B->r->cx->perm, &B->elems, &elems);
+    return p->type.rank > 0;
+}
+
+/* What a turn of the reverse loop needs of the loop's parameters. */
+static void choose_kept(Back *B, const Body *turn)
 {
     Rev *r = B->r;
-    Ints kept = {0};
     VarSet *free = varmap_new(r->cx->perm);
     free_in_body(free, turn);
     for (int j = 0; j < B->copy->loop.params.n; j++) {
         Var *p = B->copy->loop.params.at[j];
-        if (!varset_has(free, p))
+        if (!varset_has(free, p) || elements_do(B, turn, p))
             continue;
         if (sizes_change(B->copy, p->type))
             diag_limit(B->copy->loc, "derivatives of loops that change the size of an array are "
                                      "not supported in reverse mode");
         else
-            vec_push(r->cx->perm, &kept, j);
+            vec_push(r->cx->perm, &B->kept, j);
     }
-    if (kept.n == 0) {
+}
+
+/* The turn finds there what was kept. */
+static Body *find_kept(Back *B, const Body *turn, Stms *fwd)
+{
+    Rev *r = B->r;
+    choose_kept(B, turn);
+    if (B->kept.n + B->elems.n == 0) {
         vec_push(r->cx->perm, fwd, *B->s);
-        return;
+        return bld_body(&(Bld){.cx = r->cx, .stms = turn->stms}, turn->res);
     }
-    Vars tapes = keep(B, &kept, fwd);
-    for (int i = 0; i < kept.n; i++) {
-        Atom tape = atom_var(tapes.at[i]);
+    Vars tapes = keep(B, fwd), vars = {0};
+    for (int i = 0; i < B->kept.n; i++)
+        vec_push(r->cx->perm, &vars, B->copy->loop.params.at[B->kept.at[i]]);
+    vec_append(r->cx->perm, &vars, &B->elems);
+    for (int i = 0; i < tapes.n; i++) {
         DimIndexes at = ad_row_at(r->cx, tapes.at[i]->type, B->turn);
         Exp *e = exp_new(r->cx, E_INDEX, B->copy->loc);
-        e->index.arr = tape;
+        e->index.arr = atom_var(tapes.at[i]);
         e->index.at = at;
         e->index.safe = true;
-        bld_define(&B->front, B->copy->loop.params.at[kept.at[i]], e);
+        bld_define(&B->front, vars.at[i], e);
     }
+    Bld rest = bld_new(r->cx);
+    for (int i = 0; i < turn->stms.n; i++)
+        if (turn->stms.at[i].pat.n != 1 || vars_find(&B->elems, turn->stms.at[i].pat.at[0]) < 0)
+            bld_stm(&rest, turn->stms.at[i]);
+    return bld_body(&rest, turn->res);
 }
 
 /* --- The reverse loop ----------------------------------------------------------------------- */
@@ -238,8 +320,8 @@ static void turn_backwards(Back *B, Lift *L, Stms *fwd)
     rev_lift(L, B->is_carried);
     carry_pieces(B, L);
     vec_append(cx->perm, &seeds, &B->res);
-    Body *turn = rev_close(&B->in, seeds);
-    find_params(B, turn, fwd);
+    begin_turn(B, any_order(B, &seeds));
+    Body *turn = find_kept(B, rev_close(&B->in, seeds), fwd);
     vec_append(cx->perm, &B->front.stms, &turn->stms);
     Exp *back = exp_new(cx, E_LOOP, B->copy->loc);
     back->attrs = B->copy->attrs;
@@ -274,10 +356,12 @@ void rev_loop(Rev *r, const Stm *s, Stms *fwd)
     if (r->inside)
         for (Vars vs = varset_list(cx->perm, L.bound); vs.n--;)
             varset_add(r->inside, vs.at[vs.n]);
-    begin_turn(&B);
+    bool wide = B.copy->loop.i->type.elem == T_I64;
+    Var *turn = wide ? B.copy->loop.i : ad_var(cx, "turn", type_prim(T_I64), s->exp->loc);
+    B.k = ad_var(cx, "k", type_prim(T_I64), s->exp->loc);
+    B.turn = atom_var(turn);
     varset_add(L.bound, B.k);
-    if (B.turn.var)
-        varset_add(L.bound, B.turn.var);
+    varset_add(L.bound, turn);
     activity(&B);
     seed_params(&B);
     carry_free(&B);

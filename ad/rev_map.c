@@ -11,7 +11,9 @@ typedef struct {
     Lift L;
     Vars params;
     Atoms arrs;
-    Ints which; /* of fn's parameters: those with an adjoint */
+    Ints which;           /* of fn's parameters: those with an adjoint */
+    VEC(SumPlan *) plans; /* of L.sums: of arrays */
+    Vars inputs;          /* of the plans, but for parameters */
 } MapBack;
 
 static void begin(MapBack *M)
@@ -59,6 +61,25 @@ static void seeds(MapBack *M)
     }
 }
 
+/* Sums of arrays need values of all iterations: parameters, others are results of the map. */
+static void plan_sums(MapBack *M)
+{
+    Ctx *cx = M->r->cx;
+    Stms all = {0};
+    Vars inputs = {0};
+    vec_append(cx->perm, &all, &M->in.fwd);
+    vec_append(cx->perm, &all, &M->in.bl.stms);
+    bound_in_body(M->L.bound, bld_body(&(Bld){.cx = cx, .stms = all}, (Atoms){0}));
+    for (int i = 0; i < M->L.sums.n; i++) {
+        bool scalar = atom_type(M->L.sums.at[i]).rank == 0;
+        SumPlan *p = scalar ? NULL : ad_sum_plan(cx, M->L.bound, &all, M->L.sums.at[i], &inputs);
+        vec_push(cx->perm, &M->plans, p);
+    }
+    for (int i = 0; i < inputs.n; i++)
+        if (vars_find(&M->params, inputs.at[i]) < 0)
+            vec_push(cx->perm, &M->inputs, inputs.at[i]);
+}
+
 /* Scalars that are summed come first: the map's function is fused with their reduction. */
 static Atoms results(MapBack *M, int *n_acc)
 {
@@ -74,9 +95,9 @@ static Atoms results(MapBack *M, int *n_acc)
         if (atom_type(M->L.sums.at[i]).rank == 0)
             ad_atom(cx, &res, M->L.sums.at[i]);
     *n_acc = res.n;
-    for (int i = 0; i < M->L.sums.n; i++)
-        if (atom_type(M->L.sums.at[i]).rank > 0)
-            ad_atom(cx, &res, M->L.sums.at[i]);
+    plan_sums(M);
+    Atoms inputs = atoms_of_vars(cx, &M->inputs);
+    vec_append(cx->perm, &res, &inputs);
     vec_append(cx->perm, &res, &M->L.each);
     vec_append(cx->perm, &res, &elems);
     return res;
@@ -123,11 +144,13 @@ void rev_map(Rev *r, const Stm *s, Stms *fwd)
     back->attrs = s->exp->attrs;
     Atoms out = bld_exps(&r->bl, "adj", back), each = {0}, sums = {0};
     int at_acc = 0, at = n_acc;
-    for (int i = 0; i < M.L.sums.n; i++) {
-        bool scalar = atom_type(M.L.sums.at[i]).rank == 0;
-        Atom sum = scalar ? out.at[at_acc++] : ad_sum_rows(&r->bl, M.L.loc, out.at[at++]);
-        ad_atom(cx, &sums, sum);
-    }
+    Summer S = {&r->bl, M.L.loc, M.L.width, varmap_new(cx->perm)};
+    for (int i = 0; i < M.params.n; i++)
+        ad_stack(&S, M.params.at[i], M.arrs.at[i]);
+    for (int i = 0; i < M.inputs.n; i++)
+        ad_stack(&S, M.inputs.at[i], out.at[at++]);
+    for (int i = 0; i < M.L.sums.n; i++)
+        ad_atom(cx, &sums, M.plans.at[i] ? ad_sum_code(&S, M.plans.at[i]) : out.at[at_acc++]);
     for (int i = 0; i < M.L.each.n; i++)
         ad_atom(cx, &each, out.at[at++]);
     rev_lifted(&M.L, &each, &sums);

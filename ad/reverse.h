@@ -95,6 +95,22 @@ void rev_lift(Lift *L, const VarSet *kept);
 /* Adds what came out: each as stacked, sums. */
 void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums);
 
+/* --- sums.c --- */
+
+/* How the sum of an array that each iteration of a map makes is made. */
+typedef struct SumPlan SumPlan;
+/* Of v, by the statements of the map's function, whose variables are `bound`: adds those to inputs
+ * whose values of all iterations have to be known. */
+SumPlan *ad_sum_plan(Ctx *cx, const VarSet *bound, const Stms *stms, Atom v, Vars *inputs);
+typedef struct {
+    Bld *bl;
+    Loc loc;
+    Atom n;          /* iterations */
+    VarMap *stacked; /* Var -> Atom *: of inputs the values of all iterations */
+} Summer;
+void ad_stack(Summer *S, const Var *v, Atom all);
+Atom ad_sum_code(Summer *S, const SumPlan *p);
+
 /* --- sweep.c --- */
 
 /* Both sweeps over b in the state r, in which its results have their adjoints. */
