@@ -1,6 +1,7 @@
 /* Derivatives become ordinary code, from the inside out: those of a function that has derivatives
  * in it are derivatives of what these have become. Before each round the program is simplified:
- * what is not there has no derivative, and a loop that is a map keeps nothing.
+ * what is not there has no derivative, a loop that is a map keeps nothing, and what does not vary
+ * in a map is made outside.
  *
  * SOAC dialect. Before: well-formed. After: well-formed, without JVP and VJP. */
 #include "ad/ad.h"
@@ -152,7 +153,7 @@ Prog *ad_differentiate(Ctx *cx, const Prog *in)
         return (Prog *)(uintptr_t)in;
     Prog *p = pass_functions(cx, in);
     do {
-        p = pass_simplify(cx, p);
+        p = pass_hoist(cx, pass_simplify(cx, p));
         p = innermost(cx, p);
     } while (has_derivatives(p) && !diag_errors());
     return p;

@@ -103,7 +103,7 @@ static void seed_params(Back *B)
     B->n_seeds = B->params.n;
 }
 
-/* Each free variable that may get an adjoint carries it, from what has come together so far. */
+/* The adjoints of free arrays are carried, from what has come together so far. */
 static void carry_free(Back *B)
 {
     Rev *r = B->r;
@@ -113,7 +113,7 @@ static void carry_free(Back *B)
     Vars vs = varset_list(r->cx->perm, free);
     for (int i = 0; i < vs.n; i++) {
         Var *v = vs.at[i];
-        if (!varset_has(r->active, v) || rev_apart(r, v) ||
+        if (v->type.rank == 0 || !varset_has(r->active, v) || rev_apart(r, v) ||
             vars_find(&B->copy->loop.params, v) >= 0)
             continue;
         Var *p = back_param(B, "adj", v->type,
@@ -308,6 +308,42 @@ static void came_out(Back *B, Lift *L, const Atoms *out)
         rev_add(r, L->loc, B->s->exp->loop.inits.at[B->which.at[i]], out->at[i]);
 }
 
+static Exp *back_loop(Back *B, Body *turn)
+{
+    Exp *l = exp_new(B->r->cx, E_LOOP, B->copy->loc);
+    l->attrs = B->copy->attrs;
+    l->loop.kind = LOOP_FOR;
+    l->loop.params = B->params;
+    l->loop.inits = B->inits;
+    l->loop.i = B->k;
+    l->loop.bound = B->n;
+    l->loop.body = turn;
+    return l;
+}
+
+/* The turn: what it begins with, then its sweeps, but for what was kept. */
+static Body *whole_turn(Back *B, Atoms res, bool in_order, Stms *fwd)
+{
+    begin_turn(B, in_order);
+    Body *turn = find_kept(B, rev_close(&B->in, res), fwd);
+    vec_append(B->r->cx->perm, &B->front.stms, &turn->stms);
+    return bld_body(&B->front, res);
+}
+
+/* Turns that hand on nothing but sums: the iterations of a map. */
+static void turns_at_once(Back *B, Lift *L, Stms *fwd)
+{
+    Ctx *cx = B->r->cx;
+    Iterations its = {.L = *L};
+    vec_push(cx->perm, &its.params, B->k);
+    Atoms res = rev_results(&its);
+    ad_atom(cx, &its.arrs, ad_iota(&B->r->bl, L->loc, B->n));
+    for (int i = 0; i < B->n_seeds; i++)
+        bld_define(&B->front, B->params.at[i], exp_atom(cx, L->loc, B->inits.at[i]));
+    Body *turn = whole_turn(B, res, true, fwd);
+    rev_run(&its, lambda_new(cx, its.params, turn), B->copy->attrs);
+}
+
 static void turn_backwards(Back *B, Lift *L, Stms *fwd)
 {
     Rev *r = B->r;
@@ -315,23 +351,19 @@ static void turn_backwards(Back *B, Lift *L, Stms *fwd)
     Atoms seeds = {0};
     for (int i = 0; i < B->which.n; i++)
         ad_atom(cx, &seeds, rev_take(&B->in, B->copy->loop.params.at[B->which.at[i]]));
+    bool in_order = any_order(B, &seeds);
     for (int i = 0; i < B->carried.n; i++)
         ad_atom(cx, &seeds, rev_dense(&B->in, B->carried.at[i]));
     rev_lift(L, B->is_carried);
+    if (in_order && B->carried.n == 0) {
+        turns_at_once(B, L, fwd);
+        for (int i = 0; i < B->which.n; i++)
+            rev_add(r, L->loc, B->s->exp->loop.inits.at[B->which.at[i]], B->inits.at[i]);
+        return;
+    }
     carry_pieces(B, L);
     vec_append(cx->perm, &seeds, &B->res);
-    begin_turn(B, any_order(B, &seeds));
-    Body *turn = find_kept(B, rev_close(&B->in, seeds), fwd);
-    vec_append(cx->perm, &B->front.stms, &turn->stms);
-    Exp *back = exp_new(cx, E_LOOP, B->copy->loc);
-    back->attrs = B->copy->attrs;
-    back->loop.kind = LOOP_FOR;
-    back->loop.params = B->params;
-    back->loop.inits = B->inits;
-    back->loop.i = B->k;
-    back->loop.bound = B->n;
-    back->loop.body = bld_body(&B->front, seeds);
-    Atoms out = bld_exps(&r->bl, "adj", back);
+    Atoms out = bld_exps(&r->bl, "adj", back_loop(B, whole_turn(B, seeds, in_order, fwd)));
     came_out(B, L, &out);
 }
 

@@ -111,6 +111,23 @@ typedef struct {
 void ad_stack(Summer *S, const Var *v, Atom all);
 Atom ad_sum_code(Summer *S, const SumPlan *p);
 
+/* --- iterations.c --- */
+
+typedef struct {
+    Lift L; /* lifted */
+    Vars params;
+    Atoms arrs;
+    Atoms elems; /* what an iteration gives besides */
+    int n_acc;
+    VEC(SumPlan *) plans; /* of L.sums: of arrays */
+    Vars inputs;          /* of the plans, but for parameters */
+} Iterations;
+/* The results of the map's function. */
+Atoms rev_results(Iterations *M);
+/* The map over arrs, fn(params) with these results; adds to adjoints what they are for, and gives
+ * the others' arrays. */
+Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs);
+
 /* --- sweep.c --- */
 
 /* Both sweeps over b in the state r, in which its results have their adjoints. */

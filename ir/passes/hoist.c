@@ -337,6 +337,11 @@ static Exp *hoist_exp(Hoist *H, const Exp *e, Bld *bl)
         return hoist_soac(H, e, r, bl);
     if (exp_is_seg(e))
         return hoist_seg(H, e, r, bl);
+    if (exp_member(e) == M_deriv) {
+        Around once = {.runs = true};
+        r->deriv.fn = hoist_lambda(H, &once, e->deriv.fn, &no_arrays, bl);
+        return r;
+    }
     r->branch.then_ = hoist_branch(H, e, true);
     r->branch.else_ = hoist_branch(H, e, false);
     return r;

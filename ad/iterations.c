@@ -1,0 +1,89 @@
+/* Iterations that do not depend on each other, in reverse: a map, whose function gives what is
+ * stacked, and what sums of arrays need (sums.c); what is summed are scalars first, with which the
+ * map is fused. */
+#include "ad/reverse.h"
+
+/* Sums of arrays need values of all iterations: parameters, others are results of the map. */
+static void plan_sums(Iterations *M)
+{
+    Ctx *cx = M->L.in->cx;
+    Stms all = {0};
+    Vars inputs = {0};
+    vec_append(cx->perm, &all, &M->L.in->fwd);
+    vec_append(cx->perm, &all, &M->L.in->bl.stms);
+    bound_in_body(M->L.bound, bld_body(&(Bld){.cx = cx, .stms = all}, (Atoms){0}));
+    for (int i = 0; i < M->L.sums.n; i++) {
+        bool scalar = atom_type(M->L.sums.at[i]).rank == 0;
+        SumPlan *p = scalar ? NULL : ad_sum_plan(cx, M->L.bound, &all, M->L.sums.at[i], &inputs);
+        vec_push(cx->perm, &M->plans, p);
+    }
+    for (int i = 0; i < inputs.n; i++)
+        if (vars_find(&M->params, inputs.at[i]) < 0)
+            vec_push(cx->perm, &M->inputs, inputs.at[i]);
+}
+
+Atoms rev_results(Iterations *M)
+{
+    Ctx *cx = M->L.in->cx;
+    Atoms res = {0};
+    for (int i = 0; i < M->L.sums.n; i++)
+        if (atom_type(M->L.sums.at[i]).rank == 0)
+            ad_atom(cx, &res, M->L.sums.at[i]);
+    M->n_acc = res.n;
+    plan_sums(M);
+    Atoms inputs = atoms_of_vars(cx, &M->inputs);
+    vec_append(cx->perm, &res, &inputs);
+    vec_append(cx->perm, &res, &M->L.each);
+    vec_append(cx->perm, &res, &M->elems);
+    return res;
+}
+
+static Exp *map_or_sum(Iterations *M, Lambda *fn)
+{
+    Ctx *cx = M->L.in->cx;
+    Loc loc = M->L.loc;
+    if (M->n_acc == 0)
+        return exp_map(cx, loc, M->L.width, M->arrs, fn);
+    Exp *e = ad_soac(cx, E_REDOMAP, loc, M->L.width, M->arrs);
+    Vars ps = {0}, xs = {0};
+    Bld bl = bld_new(cx);
+    Atoms res = {0};
+    for (int i = 0; i < M->n_acc; i++) {
+        Type t = atom_type(fn->body->res.at[i]);
+        vec_push(cx->perm, &ps, ad_var(cx, "acc", t, loc));
+        vec_push(cx->perm, &xs, ad_var(cx, "x", t, loc));
+        ad_atom(cx, &e->soac.nes, atom_zero(t.elem));
+        ad_atom(cx, &res, bld_binop(&bl, loc, OP_ADD, atom_var(ps.at[i]), atom_var(xs.at[i])));
+    }
+    vec_append(cx->perm, &ps, &xs);
+    e->soac.fn = fn;
+    e->soac.op = lambda_new(cx, ps, bld_body(&bl, res));
+    e->soac.comm = true;
+    return e;
+}
+
+Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs)
+{
+    Ctx *cx = M->L.in->cx;
+    Bld *bl = &M->L.out->bl;
+    Atoms out = {0}, each = {0}, sums = {0}, elems = {0};
+    int at_acc = 0, at = M->n_acc;
+    if (fn->body->res.n) {
+        Exp *e = map_or_sum(M, fn);
+        e->attrs = attrs;
+        out = bld_exps(bl, "adj", e);
+    }
+    Summer S = {bl, M->L.loc, M->L.width, varmap_new(cx->perm)};
+    for (int i = 0; i < M->params.n; i++)
+        ad_stack(&S, M->params.at[i], M->arrs.at[i]);
+    for (int i = 0; i < M->inputs.n; i++)
+        ad_stack(&S, M->inputs.at[i], out.at[at++]);
+    for (int i = 0; i < M->L.sums.n; i++)
+        ad_atom(cx, &sums, M->plans.at[i] ? ad_sum_code(&S, M->plans.at[i]) : out.at[at_acc++]);
+    for (int i = 0; i < M->L.each.n; i++)
+        ad_atom(cx, &each, out.at[at++]);
+    for (int i = 0; i < M->elems.n; i++)
+        ad_atom(cx, &elems, out.at[at++]);
+    rev_lifted(&M->L, &each, &sums);
+    return elems;
+}
