@@ -82,12 +82,126 @@ static void seeds(MapBack *M)
     }
 }
 
+/* --- What the forward sweep keeps ----------------------------------------------------------- */
+
+static int body_depth(const Body *b);
+
+/* How deep the constructs are that s consists of. */
+static int depth(const Exp *e)
+{
+    if (exp_is_soac(e)) {
+        int f = e->soac.fn ? body_depth(e->soac.fn->body) : 0;
+        int g = e->soac.op ? body_depth(e->soac.op->body) : 0;
+        return 1 + (f > g ? f : g);
+    }
+    if (e->kind == E_LOOP)
+        return 1 + body_depth(e->loop.body);
+    if (e->kind != E_IF)
+        return 0;
+    int t = body_depth(e->branch.then_), f = body_depth(e->branch.else_);
+    return t > f ? t : f;
+}
+
+static int body_depth(const Body *b)
+{
+    int most = 0;
+    for (int i = 0; i < b->stms.n; i++) {
+        int d = depth(b->stms.at[i].exp);
+        most = d > most ? d : most;
+    }
+    return most;
+}
+
+static bool varies(const MapBack *M, Type t)
+{
+    for (int d = 0; d < t.rank; d++)
+        if (t.dims[d].var && varset_has(M->its.L.bound, t.dims[d].var))
+            return true;
+    return false;
+}
+
+/* Is it worth to be kept: does it take more than it has elements? */
+static bool worth(const MapBack *M, const Stm *s, const VarSet *used)
+{
+    int d = depth(s->exp);
+    bool any = false;
+    for (int k = 0; k < s->pat.n; k++) {
+        const Var *v = s->pat.at[k];
+        if (!varset_has(used, v))
+            continue;
+        any = true;
+        if (v->type.rank >= d || varies(M, v->type))
+            return false;
+    }
+    return any;
+}
+
+/* The statements of the forward sweep that are not run again: their results are kept. The reverse
+ * map is left without them, and gets those as parameters. */
+static Vars keep_results(MapBack *M, const Body *turn)
+{
+    Ctx *cx = M->r->cx;
+    VarSet *used = varmap_new(cx->perm);
+    Vars kept = {0};
+    Stms rest = {0};
+    for (int i = 0; i < turn->stms.n; i++)
+        free_in_stm(used, &turn->stms.at[i]);
+    for (int i = 0; i < turn->res.n; i++)
+        if (turn->res.at[i].var)
+            varset_add(used, turn->res.at[i].var);
+    for (int i = 0; i < M->in.fwd.n; i++) {
+        const Stm *s = &M->in.fwd.at[i];
+        if (!worth(M, s, used)) {
+            vec_push(cx->perm, &rest, *s);
+            continue;
+        }
+        for (int k = 0; k < s->pat.n; k++)
+            if (varset_has(used, s->pat.at[k]))
+                vec_push(cx->perm, &kept, s->pat.at[k]);
+    }
+    M->in.fwd = rest;
+    return kept;
+}
+
+/* The map as it was, which gives what is kept, too. */
+static void keep(MapBack *M, Stms *fwd)
+{
+    Ctx *cx = M->r->cx;
+    const Exp *e = M->s->exp;
+    Atoms all = {0};
+    vec_append(cx->perm, &all, &M->its.elems);
+    vec_append(cx->perm, &all, &M->its.L.sums);
+    vec_append(cx->perm, &all, &M->its.L.each);
+    Stms before = M->in.fwd;
+    Vars kept = keep_results(M, rev_close(&M->in, all));
+    if (kept.n == 0) {
+        vec_push(cx->perm, fwd, *M->s);
+        return;
+    }
+    Atoms res = {0}, more = atoms_of_vars(cx, &kept);
+    vec_append(cx->perm, &res, &M->fn->body->res);
+    vec_append(cx->perm, &res, &more);
+    Bld bl = {.cx = cx, .stms = before};
+    Lambda *fn = rename_lambda(cx, lambda_new(cx, M->fn->params, bld_body(&bl, res)));
+    Exp *m = exp_map(cx, e->loc, e->soac.width, e->soac.arrs, fn);
+    Stm s = {.exp = m};
+    m->attrs = e->attrs;
+    vec_append(cx->perm, &s.pat, &M->s->pat);
+    for (int i = 0; i < kept.n; i++) {
+        Type t = type_array(cx, kept.at[i]->type, e->soac.width);
+        Var *arr = ad_var(cx, "kept", t, e->loc);
+        vec_push(cx->perm, &s.pat, arr);
+        vec_push(cx->perm, &M->its.params, kept.at[i]);
+        ad_atom(cx, &M->its.arrs, atom_var(arr));
+    }
+    vec_push(cx->perm, fwd, s);
+}
+
 void rev_map(Rev *r, const Stm *s, Stms *fwd)
 {
     Ctx *cx = r->cx;
     MapBack M = {.r = r, .s = s, .fn = rename_lambda(cx, s->exp->soac.fn)};
     Ints which = {0}; /* of fn's parameters: those with an adjoint */
-    vec_push(cx->perm, fwd, *s);
     begin(&M);
     seeds(&M);
     rev_body(&M.in, M.fn->body);
@@ -97,6 +211,7 @@ void rev_map(Rev *r, const Stm *s, Stms *fwd)
             vec_push(cx->perm, &which, i);
         }
     rev_lift(&M.its.L, NULL);
+    keep(&M, fwd);
     Atoms res = rev_results(&M.its);
     Lambda *fn = lambda_new(cx, M.its.params, rev_close(&M.in, res));
     Atoms elems = rev_run(&M.its, fn, s->exp->attrs);
