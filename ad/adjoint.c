@@ -75,6 +75,53 @@ static bool is_all(const DimIndexes *at, Type t)
     return true;
 }
 
+/* val at the place i of `at`, given as the positions in the whole array, or zero: dimension d on.
+ */
+static Atom shifted(Bld *bl, const Var *v, const Piece *p, Atoms at, Atom ok)
+{
+    Ctx *cx = bl->cx;
+    Loc loc = v->loc;
+    int d = at.n;
+    Atoms res = {0}, arrs = {0};
+    Vars ps = {0};
+    if (d == v->type.rank) {
+        Bld yes = bld_new(cx), no = bld_new(cx);
+        Atoms none = {0};
+        ad_atom(cx, &res, bld_exp(&yes, "adj", exp_index(cx, loc, p->val, at.at, d, true)));
+        ad_atom(cx, &none, atom_zero(v->type.elem));
+        return bld_exp(bl, "adj", exp_if(cx, loc, ok, bld_body(&yes, res), bld_body(&no, none)));
+    }
+    Bld in = bld_new(cx);
+    ad_atom(cx, &arrs, ad_iota(bl, loc, v->type.dims[d]));
+    vec_push(cx->perm, &ps, ad_var(cx, "i", type_prim(T_I64), loc));
+    Atom i = bld_binop(&in, loc, OP_SUB, atom_var(ps.at[0]), p->at.at[d].start);
+    Atom lo = bld_binop(&in, loc, OP_LE, atom_i64(0), i);
+    Atom hi = bld_binop(&in, loc, OP_LT, i, p->at.at[d].n);
+    Atom here = bld_binop(&in, loc, OP_LAND, lo, hi);
+    Atoms to = {0};
+    vec_append(cx->perm, &to, &at);
+    ad_atom(cx, &to, i);
+    ad_atom(cx, &res, shifted(&in, v, p, to, d ? bld_binop(&in, loc, OP_LAND, ok, here) : here));
+    Lambda *fn = lambda_new(cx, ps, bld_body(&in, res));
+    return bld_exp(bl, "adj", exp_map(cx, loc, v->type.dims[d], arrs, fn));
+}
+
+/* A part that may reach outside: where it is nothing but moved, each element of the array looks
+ * where it came from. */
+static void settle_missing(Rev *r, Var *v, const Piece *p)
+{
+    bool moved = true;
+    for (int d = 0; d < p->at.n; d++)
+        moved = moved && p->at.at[d].is_slice && atom_is_int(p->at.at[d].stride, 1);
+    if (moved) {
+        Atom val = shifted(&r->bl, v, p, (Atoms){0}, atom_bool(true));
+        rev_add(r, v->loc, atom_var(v), val);
+    } else {
+        Piece l = rev_as_list(r, v, p);
+        rev_settle(r, v, &l);
+    }
+}
+
 static void settle_place(Rev *r, Var *v, const Piece *p)
 {
     if (is_all(&p->at, v->type)) {
@@ -110,7 +157,9 @@ static void settle_one(Rev *r, Var *v, const Piece *p)
 
 void rev_settle(Rev *r, Var *v, const Piece *p)
 {
-    if (p->is_place)
+    if (p->is_place && p->may_miss)
+        settle_missing(r, v, p);
+    else if (p->is_place)
         settle_place(r, v, p);
     else if (p->dims.n == 0)
         settle_one(r, v, p);
@@ -118,7 +167,7 @@ void rev_settle(Rev *r, Var *v, const Piece *p)
         rev_set(r, v, ad_hist(&r->bl, v->loc, rev_dense(r, v), &p->dims, &p->idx, p->val));
 }
 
-static void add_piece(Rev *r, Atom arr, Piece p)
+void rev_add_piece(Rev *r, Atom arr, Piece p)
 {
     if (!rev_active(r, arr))
         return;
@@ -136,13 +185,13 @@ void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, Atom val)
     if (arr.var && is_all(at, arr.var->type))
         rev_add(r, loc, arr, val);
     else
-        add_piece(r, arr, (Piece){.is_place = true, .at = *at, .val = val});
+        rev_add_piece(r, arr, (Piece){.is_place = true, .at = *at, .val = val});
 }
 
 void rev_add_list(Rev *r, Loc loc, Atom arr, Atoms dims, Atoms idx, Atom val)
 {
     (void)loc;
-    add_piece(r, arr, (Piece){.dims = dims, .idx = idx, .val = val});
+    rev_add_piece(r, arr, (Piece){.dims = dims, .idx = idx, .val = val});
 }
 
 Atom rev_take(Rev *r, Var *v)

@@ -144,8 +144,7 @@ static bool linear(Lift *L, Atom a, Linear *out)
     return true;
 }
 
-/* What does not vary, as it is outside. */
-static bool outside(Lift *L, Atom *a)
+bool rev_outside(Lift *L, Atom *a)
 {
     Linear x;
     if (!linear(L, *a, &x) || x.stride)
@@ -159,7 +158,7 @@ static bool type_outside(Lift *L, Type *t)
     Type r = {t->elem, t->rank, NEWN(L->in->cx->perm, Atom, t->rank)};
     for (int d = 0; d < t->rank; d++) {
         r.dims[d] = t->dims[d];
-        if (!outside(L, &r.dims[d]))
+        if (!rev_outside(L, &r.dims[d]))
             return false;
     }
     *t = r;
@@ -186,13 +185,13 @@ static Atoms one(Lift *L, Atom a)
 /* The place p as one outside: with a slice where it varies with the iteration. */
 static bool lift_linear(Lift *L, Var *v, const Piece *p)
 {
-    Piece q = {.is_place = true};
+    Piece q = {.is_place = true, .may_miss = p->may_miss};
     int own = 0, slices = 0;
     for (int d = 0; d < p->at.n; d++) {
         DimIndex at = p->at.at[d];
         Linear x;
         if (!linear(L, at.start, &x) || (x.stride && (at.is_slice || own++)) ||
-            (at.is_slice && (!outside(L, &at.n) || !outside(L, &at.stride))))
+            (at.is_slice && (!rev_outside(L, &at.n) || !rev_outside(L, &at.stride))))
             return false;
         at.start = x.start;
         if (x.stride) {
@@ -216,7 +215,7 @@ static bool lift_list(Lift *L, Var *v, const Piece *p)
     Type t = atom_type(q.val);
     for (int d = 0; d < q.dims.n; d++) {
         ad_atom(L->in->cx, &dims, q.dims.at[d]);
-        if (!outside(L, &dims.at[d]))
+        if (!rev_outside(L, &dims.at[d]))
             return false;
     }
     if (!type_outside(L, &t))
@@ -281,7 +280,9 @@ void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums)
             rev_add(L->out, L->loc, v, vals[0]);
         } else if (l->p.is_place) {
             Atom val = l->summed ? vals[0] : turned(L, &l->p, vals[0]);
-            rev_add_place(L->out, L->loc, v, &l->p.at, val);
+            Piece p = l->p;
+            p.val = val;
+            rev_add_piece(L->out, v, p);
         } else {
             Atoms dims = one(L, L->width), idx = {0};
             vec_append(L->in->cx->perm, &dims, &l->p.dims);

@@ -32,6 +32,23 @@ typedef struct {
     Loc loc;
 } Sides;
 
+/* A place of positions that can be computed outside stays one: the other side adds zero there, be
+ * that place in the array or not. */
+static bool stays_place(Sides *S, int k, const Piece *p, Piece *out)
+{
+    Ctx *cx = S->r->cx;
+    Lift L = {.in = &S->side[k], .out = S->r, .loc = S->loc, .bound = S->bound[k]};
+    L.own = varmap_new(cx->perm);
+    *out = (Piece){.is_place = true, .may_miss = true, .val = p->val};
+    for (int d = 0; d < p->at.n; d++) {
+        DimIndex at = p->at.at[d];
+        if (at.is_slice || !rev_outside(&L, &at.start))
+            return false;
+        vec_push(cx->perm, &out->at, at);
+    }
+    return p->is_place;
+}
+
 /* The pieces of v on one side as lists, which the other side can have too: without contributions.
  * Those whose shape is known on that side alone are settled. */
 static void sides_lists(Sides *S, int k, Var *v)
@@ -41,7 +58,12 @@ static void sides_lists(Sides *S, int k, Var *v)
     int n = a->pieces.n;
     a->pieces.n = 0;
     for (int i = 0; i < n; i++) {
-        Piece p = a->pieces.at[i], l = rev_as_list(in, v, &p);
+        Piece p = a->pieces.at[i], l;
+        if (stays_place(S, k, &p, &l)) {
+            vec_push(in->cx->perm, &a->pieces, l);
+            continue;
+        }
+        l = rev_as_list(in, v, &p);
         bool fits = true;
         Type t = atom_type(l.val);
         for (int d = 0; d < t.rank; d++)
@@ -100,7 +122,7 @@ static Atoms piece_atoms(Ctx *cx, const Piece *p)
 
 static bool same_shape(const Piece *p, const Piece *q)
 {
-    bool same = p->idx.n == q->idx.n && p->dims.n == q->dims.n &&
+    bool same = !p->is_place && !q->is_place && p->idx.n == q->idx.n && p->dims.n == q->dims.n &&
                 type_eq(atom_type(p->val), atom_type(q->val));
     for (int d = 0; same && d < p->dims.n; d++)
         same = atom_eq(p->dims.at[d], q->dims.at[d]);
@@ -163,10 +185,12 @@ static void sides_join(Sides *S, const Joineds *js, const Atoms *out)
         } else if (j->dense) {
             rev_set(r, j->var, vals[0]);
         } else {
-            Atoms idx = {0};
+            Piece p = j->p;
+            p.idx = (Atoms){0};
             for (int k = 0; k < j->p.idx.n; k++)
-                ad_atom(r->cx, &idx, vals[k]);
-            rev_add_list(r, S->loc, atom_var(j->var), j->p.dims, idx, vals[j->p.idx.n]);
+                ad_atom(r->cx, &p.idx, vals[k]);
+            p.val = vals[j->p.idx.n];
+            rev_add_piece(r, atom_var(j->var), p);
         }
     }
 }

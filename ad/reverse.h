@@ -8,11 +8,12 @@ typedef VEC(int) Ints;
 
 /* What has come together of the adjoint of an array outside of the innermost map, in one turn of
  * that map: a part of the array, or elements of it.
- *  - a place: `val` belongs to the elements at `at`, which are there;
+ *  - a place: `val` belongs to the elements at `at`, which are there; but where it `may_miss`, `at`
+ * may reach outside of the array, where val is zero;
  *  - a list: `dims.n` dimensions of contributions, each with positions idx (i64, of the first idx.n
  *    dimensions of the array; outside of it: no contribution) and a value in val. */
 typedef struct {
-    bool is_place;
+    bool is_place, may_miss;
     DimIndexes at;
     Atoms dims, idx;
     Atom val;
@@ -56,6 +57,7 @@ bool rev_apart(const Rev *r, const Var *v);
  * sizes; val at a part of the array; a list of contributions. */
 void rev_add(Rev *r, Loc loc, Atom to, Atom val);
 void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, Atom val);
+void rev_add_piece(Rev *r, Atom arr, Piece p);
 void rev_add_list(Rev *r, Loc loc, Atom arr, Atoms dims, Atoms idx, Atom val);
 /* All of it as one value, zero if there is nothing: no pieces are left. */
 Atom rev_take(Rev *r, Var *v);
@@ -92,6 +94,8 @@ struct Lifted {
 };
 /* Decides; statements go to `in` and `out`. `kept`: variables that are not to be looked at. */
 void rev_lift(Lift *L, const VarSet *kept);
+/* What does not vary, although it may be computed inside: as it is outside. */
+bool rev_outside(Lift *L, Atom *a);
 /* Adds what came out: each as stacked, sums. */
 void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums);
 
