@@ -1,6 +1,6 @@
 /* Iterations that do not depend on each other, in reverse: a map, whose function gives what is
- * stacked, and what sums of arrays need (sums.c); what is summed are scalars first, with which the
- * map is fused. */
+ * stacked, and what sums of arrays need (array_sums.c); what is summed are scalars first, with
+ * which the map is fused. */
 #include "ad/reverse.h"
 
 /* Sums of arrays need values of all iterations: parameters, others are results of the map. */

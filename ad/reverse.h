@@ -40,6 +40,12 @@ struct Rev {
     VarSet *inside;  /* what the innermost map around binds; NULL: there is no map around */
 };
 
+/* --- places.c --- */
+
+/* A piece as a list, of contributions in as many dimensions as it has slices that are not whole
+ * rows; val stays. */
+Piece rev_as_list(Rev *r, const Var *v, const Piece *p);
+
 /* --- adjoint.c: what comes together --- */
 
 /* A state for a body inside of what r works on, with no adjoints yet. */
@@ -70,10 +76,6 @@ void rev_settle(Rev *r, Var *v, const Piece *p);
 
 /* --- pieces.c: how they leave maps, loops and branches --- */
 
-/* A piece as a list, of contributions in as many dimensions as it has slices that are not whole
- * rows; val stays. */
-Piece rev_as_list(Rev *r, const Var *v, const Piece *p);
-
 /* What iterations of a map or a loop (`in`) give to adjoints outside (`out`): each gives values
  * which are stacked (a result of size width ++ its type), and values which are summed. */
 typedef struct {
@@ -99,7 +101,7 @@ bool rev_outside(Lift *L, Atom *a);
 /* Adds what came out: each as stacked, sums. */
 void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums);
 
-/* --- sums.c --- */
+/* --- array_sums.c --- */
 
 /* How the sum of an array that each iteration of a map makes is made. */
 typedef struct SumPlan SumPlan;
