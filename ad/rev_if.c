@@ -195,6 +195,19 @@ static void sides_join(Sides *S, const Joineds *js, const Atoms *out)
     }
 }
 
+/* What is bound on a side, by its sweeps too: how many turns a loop there has may be a list's size.
+ */
+static VarSet *bound_in_side(const Rev *in, const Body *b)
+{
+    VarSet *bound = varmap_new(in->cx->perm);
+    Bld all = bld_new(in->cx);
+    vec_append(in->cx->perm, &all.stms, &b->stms);
+    vec_append(in->cx->perm, &all.stms, &in->fwd);
+    vec_append(in->cx->perm, &all.stms, &in->bl.stms);
+    bound_in_body(bound, bld_body(&all, (Atoms){0}));
+    return bound;
+}
+
 void rev_if(Rev *r, const Stm *s, Stms *fwd)
 {
     const Exp *e = s->exp;
@@ -208,8 +221,7 @@ void rev_if(Rev *r, const Stm *s, Stms *fwd)
     VarSet *all = varmap_new(r->cx->perm);
     for (int k = 0; k < 2; k++) {
         S.side[k] = rev_side(r, s, bodies[k], &seeds);
-        S.bound[k] = varmap_new(r->cx->perm);
-        bound_in_body(S.bound[k], bodies[k]);
+        S.bound[k] = bound_in_side(&S.side[k], bodies[k]);
         Vars vs = varset_list(r->cx->perm, S.side[k].adjoint);
         for (int i = 0; i < vs.n; i++)
             if (!varset_has(S.bound[k], vs.at[i]))

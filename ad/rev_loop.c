@@ -118,7 +118,8 @@ static void carry_free(Back *B)
             continue;
         Var *p = back_param(B, "adj", v->type,
                             rev_has(r, v) ? rev_take(r, v) : ad_zero(&r->bl, v->loc, v->type));
-        rev_set(&B->in, v, atom_var(p));
+        /* v may be what a turn gives: then it has a seed. */
+        rev_add(&B->in, v->loc, atom_var(v), atom_var(p));
         vec_push(r->cx->perm, &B->carried, v);
         varset_add(B->is_carried, v);
     }

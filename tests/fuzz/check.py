@@ -8,6 +8,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+import gen
 from checks import MPI
 from modules import program_text
 from oracle import Eval, Failure, TooLong
@@ -177,6 +178,8 @@ class Finding:
 
 
 class Checker:
+    shapes = range(len(SHAPES))
+
     def __init__(self, minifut, folder, quick=False, n_ranks=0):
         self.minifut, self.folder, self.quick, self.n_ranks = str(minifut), Path(folder), quick, n_ranks
         self.asan = os.environ.get("MINIFUT_ASAN")
@@ -237,16 +240,26 @@ class Checker:
             return None
         if code != 0:
             return Finding(stage, f"code {code}: {err[:1500]}", how)
-        wrong = compare(out, want)
+        wrong = self.compared(k, out)
         return Finding(stage, wrong, how) if wrong else None
+
+    def compared(self, k, out):
+        """None, or what is wrong with the output."""
+        return compare(out, self.want[k][1])
 
     def chosen(self, k):
         """The option that chooses the entry point of an input: none for half of those that need none."""
         return [] if len(set(self.entries.values())) == 1 and k % 2 else ["-e", self.entries[k]]
 
+    def program(self, seed):
+        return gen.Gen(seed).program()
+
+    def text(self, p):
+        return program_text(p)
+
     def prepare(self, p):
         """Files and expected results; None if the program takes too long for the oracle."""
-        self.path.write_text(program_text(p))
+        self.path.write_text(self.text(p))
         self.want, self.volume = {}, {}
         self.entries = {k: p.inputs[k][0] for k in range(len(p.inputs))}
         for k in range(len(p.inputs)):
@@ -399,7 +412,7 @@ class Checker:
             for device in devices:
                 self.counts["versions"] += 1
                 said = params + self.choices(binary, rnd)
-                yield self.execute(mode, binary, device, entries, said, rnd.randrange(len(SHAPES)))
+                yield self.execute(mode, binary, device, entries, said, rnd.choice(self.shapes))
 
     def ranks(self, mode):
         """On several ranks, by MPI: with all shared out that can be; and with what is worth it, which of few elements is

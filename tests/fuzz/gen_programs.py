@@ -9,6 +9,8 @@ SIZES = [0, 1, 1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 31, 33, 64, 65, 127, 300, 1025]
 
 
 class Programs:
+    sizes_tried = SIZES
+
     def entry(self, name, of):
         """An entry point, of so many."""
         r = self.r
@@ -17,7 +19,7 @@ class Programs:
         self.est = {}
         budget = 1000 if self.ragged else 6000
         for s in sizes:
-            self.est[s] = r.choice([z for z in SIZES if z <= max(8, budget)])
+            self.est[s] = r.choice([z for z in self.sizes_tried if z <= max(8, budget)])
             budget //= max(1, self.est[s])
         params, used = self.table_params(sizes) if self.ragged else [], set()
         est, env = dict(self.est), [(s, "i64") for s in sizes]
@@ -227,9 +229,12 @@ class Programs:
                                         for p in d.params for v, t in pat_vars(p)]))
         return out
 
+    def entry_names(self):
+        return ["main", "second", "third"][:self.r.choice([1, 1, 1, 1] + [2, 2, 3] * (not self.ragged))]
+
     def program(self):
         """One entry point, or some that share functions."""
-        names = ["main", "second", "third"][:self.r.choice([1, 1, 1, 1] + [2, 2, 3] * (not self.ragged))]
+        names = self.entry_names()
         items, inputs = [], []
         for name in names:
             before = len(self.functions)

@@ -1,8 +1,8 @@
-"""usage: run.py [SEED=1] [N=50] [MINUTES=0] [KEEP=FOLDER] [BYTES=PROGRAM] [FAILURES=20] [RANKS=N] [quick | device] [nocompile] [noshrink]
+"""usage: run.py [SEED=1] [N=50] [MINUTES=0] [KEEP=FOLDER] [BYTES=PROGRAM] [FAILURES=20] [RANKS=N] [derivatives] [quick | device] [nocompile] [noshrink]
 
 N random programs from SEED on, or as many as MINUTES allow (N=0); then BYTES, bytes.c compiled, for a while.
 quick: four of five programs are not compiled, no PoCL, no sanitizers; device: all are, and run on the OpenCL device alone, a GPU perhaps; nocompile: none is. RANKS: all are, and run on N ranks by MPI
-instead. MINIFUT, MINIFUT_ASAN: the
+instead. derivatives: those of derivatives.py. MINIFUT, MINIFUT_ASAN: the
 compiler, and one built with sanitizers. Failures are left in FOLDER (tests/fuzz/failures). See tests/README.md."""
 import math
 import os
@@ -19,7 +19,7 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import check  # noqa: E402
 import checks  # noqa: E402
-import gen  # noqa: E402
+import derivatives  # noqa: E402
 import shrink  # noqa: E402
 
 
@@ -36,6 +36,9 @@ def stages(c, p, seed):
     yield "interpreter", lambda: c.interpreter(p)
     if c.n_ranks:
         yield "ranks", lambda: c.ranks(check.MODES[seed % 4])
+        return
+    if isinstance(c, derivatives.Checker):
+        yield from stages_of_derivatives(c, p, seed, rnd)
         return
     if "device" in sys.argv:
         for mode in ["incremental", check.MODES[1 + seed % 3]]:
@@ -55,9 +58,23 @@ def stages(c, p, seed):
         yield "sanitized", lambda: c.sanitized(p)
 
 
+def stages_of_derivatives(c, p, seed, rnd):
+    """All runs are native: what matters here comes before kernels are made."""
+    if seed % 4 == 0:
+        yield "passes", lambda: c.passes(rnd)
+    if c.asan and seed % 8 == 1:
+        yield "asan", c.under_asan
+    if "nocompile" in sys.argv or (c.quick and seed % 5):
+        return
+    for mode in ["incremental", check.MODES[1 + seed % 3]]:
+        yield mode, lambda mode=mode: c.versions(mode, rnd, ["pocl"], 4)
+    if seed % 16 == 5 and not c.quick:
+        yield "sanitized", lambda: c.sanitized(p)
+
+
 def fuzz_one(c, seed, totals):
     """None, or (program, finding, stage)."""
-    p = gen.Gen(seed).program()
+    p = c.program(seed)
     totals.programs += 1
     if not c.prepare(p):
         totals.slow += 1
@@ -108,7 +125,7 @@ def keep(folder, c, p, f, seed):
     """Leaves a failing program."""
     at = folder / f"seed-{seed}"
     at.mkdir(parents=True, exist_ok=True)
-    (at / "prog.sf").write_text(check.program_text(p))
+    (at / "prog.sf").write_text(c.text(p))
     lines = [f"seed {seed}, stage {f.stage}", f"reproduce: {f.command}", f.text, ""]
     for k in range(len(p.inputs)):
         (at / f"{k}.in").write_text(check.input_text(p, k))
@@ -170,7 +187,8 @@ def main():
     totals, start, said = Totals(), time.time(), time.time()
     most = int(opts.get("FAILURES") or 20)
     with tempfile.TemporaryDirectory() as tmp:
-        c = check.Checker(minifut, tmp, quick, int(opts.get("RANKS") or 0))
+        kind = derivatives.Checker if "derivatives" in sys.argv else check.Checker
+        c = kind(minifut, tmp, quick, int(opts.get("RANKS") or 0))
         s = seed
         share = 0.9 if opts.get("BYTES") else 1
         while (not n or s < seed + n) and (not minutes or time.time() - start < share * minutes * 60):
