@@ -83,7 +83,10 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
         ad_atom(cx, &args, seed);
         rev_add(&r, e->loc, y, atom_var(p));
     }
+    int errors = diag_errors();
     rev_body(&r, fn->body);
+    if (diag_errors() > errors)
+        diag_note(e->loc, "its derivative is wanted here");
     for (int i = 0; i < fn->params.n; i++)
         if (ad_is_float(fn->params.at[i]->type))
             ad_atom(cx, &res, rev_take(&r, fn->params.at[i]));

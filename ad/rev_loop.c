@@ -49,6 +49,13 @@ static bool sizes_change(const Exp *loop, Type t)
     return false;
 }
 
+static void refuse(Loc loc)
+{
+    diag_limit(loc, "reverse mode (`vjp`) does not support loops that change the size of an array: "
+                    "let this one carry an array of the largest size and how much of it counts, or "
+                    "take `jvp`");
+}
+
 /* Turns are run from the last to the first; but in their order where none depends on another, since
  * then they may be those of a map. */
 static void begin_turn(Back *B, bool in_order)
@@ -91,8 +98,7 @@ static void seed_params(Back *B)
         if (!varset_has(r->active, p))
             continue;
         if (sizes_change(e, p->type)) {
-            diag_limit(e->loc, "derivatives of loops that change the size of an array are not "
-                               "supported in reverse mode");
+            refuse(e->loc);
             continue;
         }
         Atom init = rev_has(r, y) ? rev_take(r, y) : ad_zero(&r->bl, e->loc, y->type);
@@ -257,8 +263,7 @@ static void choose_kept(Back *B, const Body *turn)
         if (!varset_has(free, p) || elements_do(B, turn, p))
             continue;
         if (sizes_change(B->copy, p->type))
-            diag_limit(B->copy->loc, "derivatives of loops that change the size of an array are "
-                                     "not supported in reverse mode");
+            refuse(B->copy->loc);
         else
             vec_push(r->cx->perm, &B->kept, j);
     }

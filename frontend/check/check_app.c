@@ -116,23 +116,48 @@ static void note_wrong_arg(Call *c, const AType *have)
     note_default(c->ck, c->e->app.fn);
 }
 
+static bool is_functional(const Call *c, int i)
+{
+    AExpKind k = c->e->app.args.at[i]->kind;
+    return type_deref(c->params.at[i])->kind == TY_FUN || k == AE_LAMBDA || k == AE_PATHSECT;
+}
+
+/* What is wanted of a function is what other arguments are: one of those may be wrong. */
+static void note_wrong_function(Call *c, int i, const AType *have)
+{
+    Ck *ck = c->ck;
+    const AType *want = type_deref(c->params.at[i]);
+    have = type_deref(have);
+    if (want->kind != TY_FUN || have->kind != TY_FUN)
+        return;
+    const AType *param = type_deref(want->fun.param), *gives = type_deref(want->fun.result),
+                *other = type_deref(have->fun.result);
+    if (param->kind == TY_TUPLE && param->elems.n == type_arity(have) && gives->kind != TY_FUN)
+        ck_note(ck, c->e->app.args.at[i]->loc,
+                "it takes %d arguments, but is given one, a tuple: apply it to the parts, as in "
+                "`\\(x, y) -> f x y`",
+                param->elems.n);
+    else if (want->fun.result->kind == TY_META && other->kind != TY_FUN &&
+             strcmp(show(ck, gives), show(ck, other)) != 0)
+        for (int j = 0; j < c->params.n; j++)
+            if (!is_functional(c, j) && c->params.at[j] == want->fun.result)
+                ck_note(ck, c->e->app.args.at[j]->loc,
+                        "the function should give what this argument is: %s", said(ck, gives));
+}
+
 static bool check_arg(Call *c, int i)
 {
     Ck *ck = c->ck;
     AExp *arg = c->e->app.args.at[i];
     AType *t = check_against(ck, arg, c->params.at[i]);
     bool ok = !mixed_operands(c, i, t) && require(ck, arg, c->params.at[i], t, arg_words(c, i));
-    if (!ok)
+    if (!ok) {
+        note_wrong_function(c, i, t);
         note_wrong_arg(c, t);
+    }
     if (c->named.at[i])
         sz_unify(ck, c->named.at[i], sz_of_exp(ck, arg));
     return ok && t->kind != TY_ERROR;
-}
-
-static bool is_functional(const Call *c, int i)
-{
-    AExpKind k = c->e->app.args.at[i]->kind;
-    return type_deref(c->params.at[i])->kind == TY_FUN || k == AE_LAMBDA || k == AE_PATHSECT;
 }
 
 static bool settle(void *env, const Size *leaf)

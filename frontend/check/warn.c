@@ -2,6 +2,8 @@
  * final. After: the same. */
 #include "frontend/check/check.h"
 
+#include <string.h>
+
 /* A variable that is at least 0 and less than a size: a counter, or an element of `iota n`. */
 typedef struct {
     const Binding *var;
@@ -41,6 +43,40 @@ static void warn_equality(const AExp *e)
                   "comparing arrays with `%s` is deprecated; compare their elements, as in `and "
                   "(map2 (==) xs ys)`",
                   id == BI_EQ ? "==" : "!=");
+}
+
+/* --- Derivatives ---------------------------------------------------------------------------- */
+
+static bool differentiates(const AExp *fn)
+{
+    static const char *const names[] = {"jvp",      "vjp", "jvp_vec", "vjp_vec", "jvp2_vec",
+                                        "vjp2_vec", "jmp", "mjp",     "jmp2",    "mjp2"};
+    BuiltinId id = builtin_of(fn);
+    const Binding *b = fn->kind == AE_VAR ? fn->var.bind : NULL;
+    if (id == BI_JVP || id == BI_VJP || !b || b->kind != BIND_DEF || !b->def)
+        return id == BI_JVP || id == BI_VJP;
+    Place p = diag_place(b->def->loc);
+    for (int i = 0; p.file && p.file[0] == '<' && i < (int)(sizeof names / sizeof *names); i++)
+        if (!strcmp(names[i], b->def->name))
+            return true;
+    return false;
+}
+
+static bool may_vary(void *env, const AType *t)
+{
+    return t->kind == TY_SCALAR
+               ? prim_is_float(t->scalar)
+               : t->kind == TY_VAR || t->kind == TY_ERROR || type_any_part(t, may_vary, env);
+}
+
+/* Mostly a number without a point, which is an i32 where nothing says that it is another one. */
+static void warn_constant(const AExp *e)
+{
+    const AType *t = e->app.args.n > 1 ? e->app.args.at[1]->type : NULL;
+    if (t && differentiates(e->app.fn) && !may_vary(NULL, t))
+        diag_warn(e->app.args.at[1]->loc,
+                  "nothing in this argument of `%s` is a float, so all its derivatives are 0",
+                  e->app.fn->var.name);
 }
 
 /* --- unroll --------------------------------------------------------------------------------- */
@@ -176,8 +212,10 @@ static void look(void *env, AExp *e)
     bool outer = w->checks;
     if (!e->type)
         return;
-    if (e->kind == AE_APP)
+    if (e->kind == AE_APP) {
         warn_equality(e);
+        warn_constant(e);
+    }
     if (e->kind == AE_ATTR) {
         const Attr *unroll = attr_find(&e->attr.attrs, "unroll");
         if (unroll)
