@@ -125,13 +125,13 @@ static void settle_missing(Rev *r, Var *v, const Piece *p)
 static void settle_place(Rev *r, Var *v, const Piece *p)
 {
     if (is_all(&p->at, v->type)) {
-        rev_add(r, v->loc, atom_var(v), p->val);
+        rev_add(r, p->loc, atom_var(v), p->val);
         return;
     }
-    Atom dense = rev_dense(r, v), old = ad_at(&r->bl, v->loc, dense, &p->at);
-    Atom val = ad_as(&r->bl, v->loc, p->val, atom_type(old));
-    val = ad_add(&r->bl, v->loc, old, val);
-    rev_set(r, v, ad_with(&r->bl, v->loc, dense, &p->at, val));
+    Atom dense = rev_dense(r, v), old = ad_at(&r->bl, p->loc, dense, &p->at, p->safe);
+    Atom val = ad_as(&r->bl, p->loc, p->val, atom_type(old));
+    val = ad_add(&r->bl, p->loc, old, val);
+    rev_set(r, v, ad_with(&r->bl, p->loc, dense, &p->at, val, p->safe));
 }
 
 /* One contribution, if it is inside. */
@@ -146,10 +146,10 @@ static void settle_one(Rev *r, Var *v, const Piece *p)
         DimIndex one = {false, whole ? atom_i64(0) : p->idx.at[d], atom_i64(1), atom_i64(1)};
         vec_push(cx->perm, &at, whole ? ad_whole(v->type, d) : one);
     }
-    Atom old = ad_at(&yes, v->loc, dense, &at);
+    Atom old = ad_at(&yes, v->loc, dense, &at, true);
     Atom val = ad_add(&yes, v->loc, old, ad_as(&yes, v->loc, p->val, atom_type(old)));
     Atoms a = {0}, b = {0};
-    ad_atom(cx, &a, ad_with(&yes, v->loc, dense, &at, val));
+    ad_atom(cx, &a, ad_with(&yes, v->loc, dense, &at, val, true));
     ad_atom(cx, &b, dense);
     Exp *e = exp_if(cx, v->loc, ok, bld_body(&yes, a), bld_body(&no, b));
     rev_set(r, v, bld_exp(&r->bl, "adj", e));
@@ -179,13 +179,13 @@ void rev_add_piece(Rev *r, Atom arr, Piece p)
     }
 }
 
-void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, Atom val)
+void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, bool safe, Atom val)
 {
-    (void)loc;
     if (arr.var && is_all(at, arr.var->type))
         rev_add(r, loc, arr, val);
     else
-        rev_add_piece(r, arr, (Piece){.is_place = true, .at = *at, .val = val});
+        rev_add_piece(r, arr,
+                      (Piece){.is_place = true, .safe = safe, .loc = loc, .at = *at, .val = val});
 }
 
 void rev_add_list(Rev *r, Loc loc, Atom arr, Atoms dims, Atoms idx, Atom val)

@@ -26,30 +26,29 @@ DimIndexes ad_row_at(Ctx *cx, Type t, Atom i)
     return at;
 }
 
-/* Derivatives access what the function itself has accessed, whose checks were made there. */
-Atom ad_at(Bld *bl, Loc loc, Atom arr, const DimIndexes *at)
+Atom ad_at(Bld *bl, Loc loc, Atom arr, const DimIndexes *at, bool safe)
 {
     Exp *e = exp_new(bl->cx, E_INDEX, loc);
     e->index.arr = arr;
     e->index.at = *at;
-    e->index.safe = true;
+    e->index.safe = safe;
     return bld_exp(bl, "part", e);
 }
 
-Atom ad_with(Bld *bl, Loc loc, Atom arr, const DimIndexes *at, Atom val)
+Atom ad_with(Bld *bl, Loc loc, Atom arr, const DimIndexes *at, Atom val, bool safe)
 {
     Exp *e = exp_new(bl->cx, E_UPDATE, loc);
     e->update.arr = arr;
     e->update.at = *at;
     e->update.val = val;
-    e->update.safe = true;
+    e->update.safe = safe;
     return bld_exp(bl, "adj", e);
 }
 
 Atom ad_row(Bld *bl, Loc loc, Atom arr, Atom i)
 {
     DimIndexes at = ad_row_at(bl->cx, atom_type(arr), i);
-    return ad_at(bl, loc, arr, &at);
+    return ad_at(bl, loc, arr, &at, true);
 }
 
 Atom ad_iota(Bld *bl, Loc loc, Atom n)
@@ -76,7 +75,7 @@ Atom ad_reversed(Bld *bl, Loc loc, Atom arr)
     vec_push(bl->cx->perm, &at, (DimIndex){true, last, t.dims[0], atom_i64(-1)});
     for (int d = 1; d < t.rank; d++)
         vec_push(bl->cx->perm, &at, ad_whole(t, d));
-    return ad_at(bl, loc, arr, &at);
+    return ad_at(bl, loc, arr, &at, true);
 }
 
 Atom ad_as(Bld *bl, Loc loc, Atom a, Type t)

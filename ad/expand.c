@@ -281,7 +281,7 @@ static void expand_loop(Rev *r, const Stm *s, Stms *out)
         vec_push(cx->perm, &l->loop.params, all);
         ad_atom(cx, &l->loop.inits, ad_scratch(&front, loc, t));
         DimIndexes at = ad_row_at(cx, t, atom_var(l->loop.i));
-        ad_atom(cx, &res, ad_with(&in, loc, atom_var(all), &at, res.at[j]));
+        ad_atom(cx, &res, ad_with(&in, loc, atom_var(all), &at, res.at[j], true));
         vec_push(cx->perm, &pat, ad_var(cx, "acc", atom_type(e->soac.nes.at[j]), loc));
     }
     vec_append(cx->perm, &pat, &s->pat);

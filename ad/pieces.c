@@ -125,7 +125,7 @@ static Atoms one(Lift *L, Atom a)
 /* The place p as one outside: with a slice where it varies with the iteration. */
 static bool lift_linear(Lift *L, Var *v, const Piece *p)
 {
-    Piece q = {.is_place = true, .may_miss = p->may_miss};
+    Piece q = {.is_place = true, .may_miss = p->may_miss, .safe = p->safe, .loc = p->loc};
     int own = 0, slices = 0;
     for (int d = 0; d < p->at.n; d++) {
         DimIndex at = p->at.at[d];

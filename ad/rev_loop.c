@@ -141,7 +141,7 @@ static void carry_pieces(Back *B, Lift *L)
         Type t = type_array(cx, atom_type(L->each.at[i]), B->n);
         Var *p = back_param(B, "each", t, ad_scratch(&B->r->bl, L->loc, t));
         DimIndexes at = ad_row_at(cx, t, B->turn);
-        ad_atom(cx, &B->res, ad_with(&in->bl, L->loc, atom_var(p), &at, L->each.at[i]));
+        ad_atom(cx, &B->res, ad_with(&in->bl, L->loc, atom_var(p), &at, L->each.at[i], true));
     }
     B->first_sum = B->params.n;
     for (int i = 0; i < L->sums.n; i++) {
@@ -201,7 +201,7 @@ static Vars keep(Back *B, Stms *fwd)
         DimIndexes at = ad_row_at(cx, t, turn);
         vec_push(cx->perm, &ps, p);
         ad_atom(cx, &inits, ad_scratch(&front, l->loc, t));
-        ad_atom(cx, &res, ad_with(param ? &body : &behind, l->loc, atom_var(p), &at, val));
+        ad_atom(cx, &res, ad_with(param ? &body : &behind, l->loc, atom_var(p), &at, val, true));
         vec_push(cx->perm, &s.pat, tape);
         vec_push(cx->perm, &tapes, tape);
     }

@@ -222,7 +222,7 @@ static void hist_forward(Bins *B, Stms *fwd)
     Atoms args = {0}, res = {0};
     for (int j = 0; j < B->n; j++) {
         DimIndexes bin = with_rest(cx, at, params.at[j]->type);
-        ad_atom(cx, &args, ad_at(&yes, B->loc, here.at[j], &bin));
+        ad_atom(cx, &args, ad_at(&yes, B->loc, here.at[j], &bin, true));
     }
     Atoms found = {0};
     vec_append(cx->perm, &found, &args);
@@ -231,12 +231,12 @@ static void hist_forward(Bins *B, Stms *fwd)
     Atoms made = bld_inline_lambda(&yes, B->e->soac.op, &args);
     for (int j = 0; j < B->n; j++) {
         DimIndexes row = ad_row_at(cx, params.at[B->n + j]->type, iv);
-        ad_atom(cx, &res, ad_with(&yes, B->loc, here.at[B->n + j], &row, found.at[j]));
+        ad_atom(cx, &res, ad_with(&yes, B->loc, here.at[B->n + j], &row, found.at[j], true));
     }
     Atoms out = {0};
     for (int j = 0; j < B->n; j++) {
         DimIndexes bin = with_rest(cx, at, params.at[j]->type);
-        ad_atom(cx, &out, ad_with(&yes, B->loc, here.at[j], &bin, made.at[j]));
+        ad_atom(cx, &out, ad_with(&yes, B->loc, here.at[j], &bin, made.at[j], true));
     }
     vec_append(cx->perm, &out, &res);
     Exp *choice = exp_if(cx, B->loc, ok, bld_body(&yes, out), bld_body(&no, here));
@@ -288,14 +288,14 @@ static void hist_back(Bins *B)
         ad_atom(cx, &args, ad_row(&yes, B->loc, B->e->soac.arrs.at[B->rank + j], i));
     for (int k = 0; k < m; k++) {
         DimIndexes bin = with_rest(cx, at, params.at[k]->type);
-        ad_atom(cx, &args, ad_at(&yes, B->loc, here.at[k], &bin));
+        ad_atom(cx, &args, ad_at(&yes, B->loc, here.at[k], &bin, true));
     }
     Lambda *d = rev_lambda(r, B->e->soac.op, seeded, wanted);
     Atoms back = bld_inline_lambda(&yes, d, &args);
     for (int k = 0; k < 2 * m; k++) {
         DimIndexes to =
             k < m ? with_rest(cx, at, params.at[k]->type) : ad_row_at(cx, params.at[k]->type, i);
-        ad_atom(cx, &out, ad_with(&yes, B->loc, here.at[k], &to, back.at[k]));
+        ad_atom(cx, &out, ad_with(&yes, B->loc, here.at[k], &to, back.at[k], true));
     }
     Exp *choice = exp_if(cx, B->loc, ok, bld_body(&yes, out), bld_body(&no, here));
     Atoms next = bld_exps(&in, "adj", choice);

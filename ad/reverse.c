@@ -47,11 +47,12 @@ static void rev_conv(Rev *r, const Stm *s, Atom seed)
 static void rev_update(Rev *r, const Stm *s, Atom seed)
 {
     const Exp *e = s->exp;
-    Atom part = ad_at(&r->bl, e->loc, seed, &e->update.at);
+    Atom part = ad_at(&r->bl, e->loc, seed, &e->update.at, e->update.safe);
     rev_add(r, e->loc, e->update.val, part);
     if (rev_active(r, e->update.arr)) {
         Atom zero = ad_zero(&r->bl, e->loc, atom_type(part));
-        rev_add(r, e->loc, e->update.arr, ad_with(&r->bl, e->loc, seed, &e->update.at, zero));
+        rev_add(r, e->loc, e->update.arr,
+                ad_with(&r->bl, e->loc, seed, &e->update.at, zero, e->update.safe));
     }
 }
 
@@ -92,7 +93,7 @@ static void rev_concat(Rev *r, const Stm *s, Atom seed)
             vec_push(r->cx->perm, &at, dim);
         }
         if (rev_active(r, e->concat.arrs.at[i]))
-            rev_add(r, e->loc, e->concat.arrs.at[i], ad_at(&r->bl, e->loc, seed, &at));
+            rev_add(r, e->loc, e->concat.arrs.at[i], ad_at(&r->bl, e->loc, seed, &at, true));
         from = bld_binop(&r->bl, e->loc, OP_ADD, from, t.dims[e->concat.dim]);
     }
 }
@@ -136,7 +137,7 @@ static void rev_simple(Rev *r, const Stm *s)
     case M_atom: rev_add(r, e->loc, e->atom, seed); return;
     case M_prim: rev_prim(r, s, seed); return;
     case M_conv: rev_conv(r, s, seed); return;
-    case M_index: rev_add_place(r, e->loc, e->index.arr, &e->index.at, seed); return;
+    case M_index: rev_add_place(r, e->loc, e->index.arr, &e->index.at, e->index.safe, seed); return;
     case M_update: rev_update(r, s, seed); return;
     case M_replicate: rev_replicate(r, s, seed); return;
     case M_arraylit: rev_arraylit(r, s, seed); return;

@@ -13,7 +13,8 @@ typedef VEC(int) Ints;
  *  - a list: `dims.n` dimensions of contributions, each with positions idx (i64, of the first idx.n
  *    dimensions of the array; outside of it: no contribution) and a value in val. */
 typedef struct {
-    bool is_place, may_miss;
+    bool is_place, may_miss, safe;
+    Loc loc; /* of the access */
     DimIndexes at;
     Atoms dims, idx;
     Atom val;
@@ -62,7 +63,7 @@ bool rev_apart(const Rev *r, const Var *v);
 /* Adds to the adjoint of `to` (nothing if that is not active) val, of its type but for names of
  * sizes; val at a part of the array; a list of contributions. */
 void rev_add(Rev *r, Loc loc, Atom to, Atom val);
-void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, Atom val);
+void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, bool safe, Atom val);
 void rev_add_piece(Rev *r, Atom arr, Piece p);
 void rev_add_list(Rev *r, Loc loc, Atom arr, Atoms dims, Atoms idx, Atom val);
 /* All of it as one value, zero if there is nothing: no pieces are left. */
@@ -169,8 +170,10 @@ void ad_atom(Ctx *cx, Atoms *as, Atom a);
 DimIndex ad_whole(Type t, int dim);
 /* The whole of t but for position i of its first dimension. */
 DimIndexes ad_row_at(Ctx *cx, Type t, Atom i);
-Atom ad_at(Bld *bl, Loc loc, Atom arr, const DimIndexes *at);
-Atom ad_with(Bld *bl, Loc loc, Atom arr, const DimIndexes *at, Atom val);
+/* safe: nothing outside is accessed. Of what the function itself accesses nobody knows: the check
+ * that it makes may be gone, with the value that nobody asks for. */
+Atom ad_at(Bld *bl, Loc loc, Atom arr, const DimIndexes *at, bool safe);
+Atom ad_with(Bld *bl, Loc loc, Atom arr, const DimIndexes *at, Atom val, bool safe);
 Atom ad_row(Bld *bl, Loc loc, Atom arr, Atom i);
 Atom ad_iota(Bld *bl, Loc loc, Atom n);
 Atom ad_scratch(Bld *bl, Loc loc, Type t);
