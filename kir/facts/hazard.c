@@ -29,7 +29,8 @@
  *
  * Of two places in the row that is dealt to the work-item, buf[k * i + x] and buf[k * i + y], often
  * cannot be told whether x and y stay in the row: they are data, of which bounds checks or proofs
- * about the program know. Then the answer is UNSURE, and that is no error: a right program must not
+ * about the program know, or have to do with i themselves, where a row is an array of several
+ * dimensions. Then the answer is UNSURE, and that is no error: a right program must not
  * end in an internal one. It is only for one and the same row; that different rows, or a row and
  * the memory around it, need a barrier in between is the rule that makers go by, and what breaks it
  * is reported whether or not the places can be compared. */

@@ -3,6 +3,8 @@
 
 #include "kir/facts/dealt.h"
 
+#include <string.h>
+
 typedef struct {
     const PtrMap *but;
     bool found;
@@ -118,27 +120,66 @@ static bool is_own_number(const KPlaces *p, const KExp *x)
     return (x->kind == KE_ID && x->id == KID_LOCAL) || dealt_by(p, x);
 }
 
-/* The width of the rows that a number of work-items counts in both positions: k times some leaves.
- * The number itself may be the place in a row, too: buf[k * i + i]. */
+/* Is the term q rows of this width? */
+static bool rows_of(const Term *t, const Term *width, Term *q)
+{
+    return (width->k == -1 || t->k % width->k == 0) && term_quotient(t, width, q);
+}
+
+/* How often the polynomial has the leaves of t. */
+static int64_t count_of(const Poly *p, const Term *t)
+{
+    for (int i = 0; i < p->n; i++)
+        if (memcmp(p->t[i].leaves, t->leaves, sizeof t->leaves) == 0)
+            return p->t[i].k;
+    return t->leaves[0] ? 0 : p->c;
+}
+
+/* Of what positions grow by with a work-item's number, only rows count as many as a row has
+ * elements: what else there is of the number is the place in the row. */
+static bool rest_within_row(const Poly *factor, const Term *width)
+{
+    Term q;
+    for (int i = 0; i < factor->n; i++)
+        if (rows_of(&factor->t[i], width, &q) && q.leaves[0])
+            return false;
+    return true;
+}
+
+/* Are j and k times some leaves the same rows, the lesser of them, and what is the rest within one?
+ * It may be all of a row where that has a dimension of one element. */
+static bool counts_rows(int64_t j, int64_t k, int64_t *lesser)
+{
+    *lesser = j < k ? j : k;
+    return j == k ? k != 0 : *lesser > 0 && (j < k ? k : j) - *lesser <= *lesser;
+}
+
+/* The width of the rows that a number of work-items counts in two positions, which grow by v and w
+ * with it: k times some leaves. The number may be the place in a row, too, or in some dimensions of
+ * one: buf[k * m * i + x], buf[k * m * i + k * i + i]. */
+static bool width_of(const Poly *v, const Poly *w, Term *width)
+{
+    for (int i = 0; i <= w->n; i++) {
+        *width = i < w->n ? w->t[i] : (Term){.k = w->c};
+        if (counts_rows(count_of(v, width), width->k, &width->k) && rest_within_row(v, width) &&
+            rest_within_row(w, width))
+            return true;
+    }
+    return false;
+}
+
 static bool row_width(const KPlaces *p, const Poly *x, const Poly *y, Term *width)
 {
     for (int i = 0; i < x->n; i++)
         for (int k = 0; k < POLY_DEGREE && x->t[i].leaves[k]; k++) {
             Leaf l = x->t[i].leaves[k];
-            Poly w, v, rest;
+            Poly v, w, rest;
             if (!is_own_number(p, kposition_leaf(p->positions, l)))
                 continue;
             poly_split(x, l, &w, &rest);
             poly_split(y, l, &v, &rest);
-            if (!poly_add(&v, &w, -1) || v.n)
-                continue;
-            int64_t less = v.c < 0 ? w.c + v.c : w.c;
-            bool leaves = w.n == 1 && (w.c == 0 || w.c + v.c == 0);
-            bool alone = !w.n && (v.c == 0 ? w.c != 0 : v.c <= 1 && v.c >= -1 && less > 1);
-            if (!leaves && !alone)
-                continue;
-            *width = w.n ? w.t[0] : (Term){.k = less};
-            return true;
+            if (width_of(&v, &w, width))
+                return true;
         }
     return false;
 }
@@ -171,9 +212,8 @@ static bool in_first_turns(const KPlaces *p, Poly *d, const Term *width)
 /* Is the term a row or some for sure: a number of them, or as many as a loop doubles? */
 static bool is_rows(const KPlaces *p, const Term *t, const Term *width)
 {
-    Term w = *width, q;
-    w.k = 1;
-    if (t->k % width->k != 0 || !term_quotient(t, &w, &q))
+    Term q;
+    if (!rows_of(t, width, &q))
         return false;
     for (int i = 0; i < POLY_DEGREE && q.leaves[i]; i++) {
         const KStm *s = loop_of(p, kposition_leaf(p->positions, q.leaves[i]));
@@ -212,7 +252,7 @@ static bool is_other_row(const KPlaces *p, const Poly *d, const Term *width)
  * numbers in two dimensions, a row may be of several. */
 bool kplaces_maybe_same_row(const KPlaces *p, const KExp *at, const KExp *bt)
 {
-    Poly x = kposition(p->positions, at), d = kposition(p->positions, bt);
+    Poly x = kposition_exact(p->positions, at), d = kposition_exact(p->positions, bt);
     Term width;
     if (p->dims != 1 || !row_width(p, &x, &d, &width))
         return false;

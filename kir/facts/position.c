@@ -13,6 +13,7 @@ struct KPositions {
     ExpMap *numbers; /* KExp -> its Leaf, as a pointer */
     KExps leaves;    /* of Leaf 1, 2 ... */
     int steps;
+    bool exact; /* what may wrap around is a leaf */
 };
 
 static bool find_view(void *env, KStm *s)
@@ -64,7 +65,7 @@ static Poly sum_of(KPositions *p, const KExp *x);
 static Poly prim_sum(KPositions *p, const KExp *x)
 {
     bool sum = x->op == OP_ADD || x->op == OP_SUB;
-    if (x->saturate || (!sum && x->op != OP_MUL))
+    if (x->saturate || (!sum && x->op != OP_MUL) || (p->exact && !x->exact))
         return leaf(p, x);
     Poly r = sum_of(p, x->x[0]), y = sum_of(p, x->x[1]);
     bool ok = sum ? poly_add(&r, &y, x->op == OP_ADD ? 1 : -1) : poly_mul(&r, &y);
@@ -99,6 +100,14 @@ Poly kposition(KPositions *p, const KExp *x)
 {
     p->steps = 0;
     return sum_of(p, x);
+}
+
+Poly kposition_exact(KPositions *p, const KExp *x)
+{
+    p->exact = true;
+    Poly r = kposition(p, x);
+    p->exact = false;
+    return r;
 }
 
 const KExp *kposition_leaf(const KPositions *p, Leaf l)

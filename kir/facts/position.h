@@ -14,6 +14,9 @@ typedef struct KPositions KPositions;
 /* Of the kernel as it is. Statements may be replaced by others that bind a variable to the same. */
 KPositions *kpositions_new(Arena *a, const KFun *f);
 Poly kposition(KPositions *p, const KExp *x);
+/* The same with all that may wrap around for leaves: what makers make of numbers, rows and columns
+ * is exact, what the program computes is not. */
+Poly kposition_exact(KPositions *p, const KExp *x);
 /* What a leaf of such a polynomial is. */
 const KExp *kposition_leaf(const KPositions *p, Leaf l);
 /* Is y the position that is *by elements behind x? */

@@ -1,4 +1,5 @@
 /* Kernel IR: the builder and what folds, walking, rewriting, copying, keys. */
+#include "kir/facts/position.h"
 #include "kir/facts/verify.h"
 #include "kir/hash.h"
 #include "kir/text/text.h"
@@ -287,6 +288,29 @@ static void bound_twice(void)
     CHECK(kir_check(a, b->fun, &at) != NULL);
 }
 
+/* --- Positions ------------------------------------------------------------------------------ */
+
+/* Is what the first statement binds k times n plus what has no n, with all that may wrap around for
+ * leaves, too? */
+static void grows(const char *body, int64_t k, int64_t exactly)
+{
+    const KFun *f = parse(body);
+    KPositions *ps = kpositions_new(a, f);
+    const KExp *n = kx_var(a, f->params.at[1].var), *x = f->body.at[0]->x[0];
+    Leaf l = kposition(ps, n).t[0].leaves[0];
+    Poly p = kposition(ps, x), exact = kposition_exact(ps, x);
+    CHECK_INT(kposition_factor(&p, l), k);
+    CHECK_INT(kposition_factor(&exact, l), exactly);
+}
+
+static void positions(void)
+{
+    grows(KERNEL("let x: i64 = 3 * n + m"), 3, 3);
+    grows(KERNEL("let x: i64 = mul.i64(3, n) + n"), 4, 1);
+    grows(KERNEL("let x: i64 = 2 * (n + sub.i64(m, n)) + n"), 1, 3);
+    grows(KERNEL("let x: i64 = m / n"), 0, 0);
+}
+
 static void maps(void)
 {
     static int keys[1000];
@@ -315,6 +339,7 @@ int main(void)
     copy_of_kernel();
     keys();
     bound_twice();
+    positions();
     maps();
     return check_summary();
 }
