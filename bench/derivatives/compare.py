@@ -64,8 +64,8 @@ def of_program(args, program, entry, path):
         return us, server.results()
 
 
-def of_library(args, lib, function, data):
-    data = [lib.array(x) for x in data]
+def of_library(args, lib, function, program, data):
+    data = formulas.taken(lib, program, data)
     results = []
 
     def call():
@@ -115,7 +115,7 @@ def reference(args, program, entry, data):
     if not args.peers or not libraries.has("torch"):
         return None
     lib = libraries.Torch(double=True)
-    results = as_list(function_of(program, entry)(lib, *[lib.array(x) for x in data]))
+    results = as_list(function_of(program, entry)(lib, *formulas.taken(lib, program, data)))
     return [lib.numpy(x) for x in results]
 
 
@@ -135,7 +135,7 @@ def measure(args, case, found, place):
     forget()
     runs = {"minifut": lambda entry: of_program(args, case.program, entry, place / "in")}
     for name, (lib, prepared) in found.items():
-        runs[name] = lambda entry, lib=lib, prepared=prepared: of_library(args, lib, prepared(function_of(case.program, entry)), data)
+        runs[name] = lambda entry, lib=lib, prepared=prepared: of_library(args, lib, prepared(function_of(case.program, entry)), case.program, data)
     for name, run in runs.items():
         for entry in ENTRIES:
             got = attempt(row, f"{name} {entry}", lambda: run(entry))

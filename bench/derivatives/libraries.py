@@ -35,6 +35,18 @@ class NumPy(Library):
     def array(self, x):
         return np.asarray(x).astype(np.float64) if np.asarray(x).dtype.kind == "f" else np.asarray(x)
 
+    def number(self, x):
+        return np.array(x, np.float64)
+
+    def index(self, x):
+        return int(x)
+
+    def numbers_from_1(self, n):
+        return np.arange(1, n + 1)
+
+    def float_like(self, x, like):
+        return x.astype(np.float64)
+
     def indices(self, x):
         return x
 
@@ -95,6 +107,18 @@ class Torch(Library):
             return x
         return self.torch.tensor(x, device=self.device, dtype=self.float if x.dtype.kind == "f" else None)
 
+    def number(self, x):
+        return self.torch.tensor(float(x), device=self.device, dtype=self.float)
+
+    def index(self, x):
+        return x.long()
+
+    def numbers_from_1(self, n):
+        return self.torch.arange(1, n + 1, device=self.device)
+
+    def float_like(self, x, like):
+        return x.to(like.dtype)
+
     def indices(self, x):
         return self.torch.tensor(x, device=self.device)
 
@@ -153,6 +177,18 @@ class Jax(Library):
         x = np.asarray(x)
         return self.xp.asarray(x) if x.ndim else x
 
+    def number(self, x):
+        return self.xp.asarray(x, self.xp.float32)
+
+    def index(self, x):
+        return x.astype(self.xp.int32)
+
+    def numbers_from_1(self, n):
+        return self.xp.arange(1, n + 1)
+
+    def float_like(self, x, like):
+        return x.astype(like.dtype)
+
     def indices(self, x):
         return x
 
@@ -188,18 +224,19 @@ class Jax(Library):
         return self.jax.vmap(lambda u: self.jax.jvp(f, (x,), (u,))[1])(self.xp.eye(x.shape[0], dtype=x.dtype))
 
     def prepared(self, function):
-        """Arguments that are no arrays are constants."""
-        def run(*args):
-            if key not in made:
-                fixed = {k: a for k, a in enumerate(args) if not np.ndim(a)}
-                made[key] = self.jax.jit(lambda *moving: function(self, *join(fixed, moving, len(args))))
-            return made[key](*[a for a in args if np.ndim(a)])
+        """What is not on the device is a constant."""
+        made = []
 
-        key, made = "compiled", {}
+        def run(*args):
+            fixed = {k: a for k, a in enumerate(args) if isinstance(a, (np.ndarray, np.generic))}
+            if not made:
+                made.append(self.jax.jit(lambda *moving: function(self, *mixed(fixed, moving, len(args)))))
+            return made[0](*[a for k, a in enumerate(args) if k not in fixed])
+
         return run
 
 
-def join(fixed, moving, count):
+def mixed(fixed, moving, count):
     moving = iter(moving)
     return [fixed[k] if k in fixed else next(moving) for k in range(count)]
 

@@ -9,13 +9,16 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path += [str(ROOT / folder) for folder in ("bench", "bench/primitives", "bench/ranks", "tests")]
+sys.path += [str(ROOT / folder) for folder in ("bench", "bench/primitives", "bench/ranks", "bench/derivatives", "tests")]
 from checks import check, need_modules, summary  # noqa: E402
 
-need_modules("numpy", n=19)
+need_modules("numpy", n=20)
 import compare  # noqa: E402
 import compile_time  # noqa: E402
 import first  # noqa: E402
+import formulas  # noqa: E402
+import inputs  # noqa: E402
+import libraries  # noqa: E402
 import loops  # noqa: E402
 import numpy as np  # noqa: E402
 import programs  # noqa: E402
@@ -61,6 +64,24 @@ def test_loops(minifut, place):
         loop = loops.Loop(getattr(functions, name), case, inputs, want)
         loop.call()
         check(not (wrong := difference(loop.results, want, case.tolerance)), f"{case.name} in C: {wrong}")
+
+
+def test_derivatives(minifut, place):
+    """The formulas of the peers are the programs: values and gradients, these by difference quotients of NumPy."""
+    sizes = {"gmm": (7, 3, 4), "matmul": (3, 4, 5), "attention": (4, 5, 3), "kmeans": (9, 3, 2), "ba": (2, 4, 5), "hand": (4, 5), "lstm": (4, 2, 3, 4),
+             "nbody": (5,), "stencil": (4, 5, 3), "option": (2, 20), "locvol": (24, 20, 6, 5)}
+    check(list(sizes) == inputs.PROGRAMS, "programs of inputs.py")
+    lib = libraries.NumPy()
+    for program, shape in sizes.items():
+        data = getattr(inputs, program)(*shape)
+        write_values(place / "in", data)
+        for entry in ("value", "gradient"):
+            with open(place / "in", "rb") as given:
+                got = read_binary(shell(minifut, "run", "-b", "-e", entry, ROOT / f"bench/derivatives/{program}.sf", stdin=given))
+            want = getattr(formulas, program if entry == "value" else f"{program}_gradient")(lib, *formulas.taken(lib, program, data))
+            want = [np.asarray(w) for w in (want if isinstance(want, (list, tuple)) else [want])]
+            wrong = [np.linalg.norm(g - w) / np.linalg.norm(w) for g, w in zip(got, want)]
+            check([g.shape for g in got] == [w.shape for w in want] and max(wrong) < 1e-3, f"{program} {entry}: {wrong}")
 
 
 def row(name, old, new):
@@ -248,6 +269,7 @@ def main():
         place = Path(place)
         test_cases(minifut, place)
         test_loops(minifut, place)
+        test_derivatives(minifut, place)
         test_ratios(place)
         test_thresholds(place)
         test_side_by_side(minifut, place)
