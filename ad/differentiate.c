@@ -159,5 +159,6 @@ Prog *ad_differentiate(Ctx *cx, const Prog *in)
         p = pass_hoist(cx, pass_simplify(cx, p));
         p = innermost(cx, p);
     } while (has_derivatives(p) && !diag_errors());
-    return p;
+    /* What was refused is told; what is made of the rest is not whole. */
+    return diag_errors() ? (Prog *)(uintptr_t)in : p;
 }
