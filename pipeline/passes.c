@@ -172,6 +172,8 @@ Prog *passes_run(Ctx *cx, Prog *p, int first, int last, const PassOptions *opts)
             ice(NO_LOC, "stage %s got a program in the wrong dialect", pass->name);
         unsigned dialect = p->dialect;
         Prog *out = lean ? run_lean(cx, pass, p, &mem) : pass->run(cx, p);
+        if (diag_errors()) /* of what is refused there may be half a program */
+            return out;
         if (opts->trace)
             trace(pass, p, out);
         bool ends = i == last || out->dialect != dialect;
