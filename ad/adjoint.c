@@ -122,16 +122,47 @@ static void settle_missing(Rev *r, Var *v, const Piece *p)
     }
 }
 
+/* dense with val added at p's place. */
+static Atom added_at(Bld *bl, Atom dense, const Piece *p)
+{
+    Atom old = ad_at(bl, p->loc, dense, &p->at, p->safe);
+    Atom val = ad_add(bl, p->loc, old, ad_as(bl, p->loc, p->val, atom_type(old)));
+    return ad_with(bl, p->loc, dense, &p->at, val, p->safe);
+}
+
+/* Are the positions that do not vary in the array? True if there are none. */
+static Atom has_positions(Bld *bl, const Piece *p, Type t)
+{
+    Atom ok = atom_bool(true);
+    for (int d = 0; d < p->at.n; d++) {
+        Atoms idx = {0};
+        if (p->at.at[d].is_slice)
+            continue;
+        ad_atom(bl->cx, &idx, p->at.at[d].start);
+        Atom in = ad_inside(bl, p->loc, &idx, type_drop(t, d));
+        ok = ok.var ? bld_binop(bl, p->loc, OP_LAND, ok, in) : in;
+    }
+    return ok;
+}
+
 static void settle_place(Rev *r, Var *v, const Piece *p)
 {
     if (is_all(&p->at, v->type)) {
         rev_add(r, p->loc, atom_var(v), p->val);
         return;
     }
-    Atom dense = rev_dense(r, v), old = ad_at(&r->bl, p->loc, dense, &p->at, p->safe);
-    Atom val = ad_as(&r->bl, p->loc, p->val, atom_type(old));
-    val = ad_add(&r->bl, p->loc, old, val);
-    rev_set(r, v, ad_with(&r->bl, p->loc, dense, &p->at, val, p->safe));
+    Atom dense = rev_dense(r, v);
+    Atom ok = p->may_be_none ? has_positions(&r->bl, p, v->type) : atom_bool(true);
+    if (!ok.var) {
+        rev_set(r, v, added_at(&r->bl, dense, p));
+        return;
+    }
+    Bld yes = bld_new(r->cx), no = bld_new(r->cx);
+    Atoms a = {0}, b = {0};
+    ad_atom(r->cx, &a, added_at(&yes, dense, p));
+    ad_atom(r->cx, &b, dense);
+    Exp *e = exp_if(r->cx, p->loc, ok, bld_body(&yes, a), bld_body(&no, b));
+    rev_set(r, v, bld_exp(&r->bl, "adj", e));
 }
 
 /* One contribution, if it is inside. */

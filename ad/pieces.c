@@ -144,6 +144,7 @@ static bool lift_linear(Lift *L, Var *v, const Piece *p)
     Type t = atom_type(p->val);
     if (!type_outside(L, &t))
         return false;
+    q.may_be_none = p->may_be_none || L->width.var || L->width.c.i < 1;
     lifted(L, v, own == 0, q, false, one(L, ad_as(&L->in->bl, L->loc, p->val, t)));
     return true;
 }

@@ -14,7 +14,8 @@ typedef VEC(int) Ints;
  *    dimensions of the array; outside of it: no contribution) and a value in val. */
 typedef struct {
     bool is_place, may_miss, safe;
-    Loc loc; /* of the access */
+    bool may_be_none; /* of a place: there may have been no iteration, and no position then */
+    Loc loc;          /* of the access */
     DimIndexes at;
     Atoms dims, idx;
     Atom val;
