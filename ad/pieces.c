@@ -183,6 +183,41 @@ static void lift_var(Lift *L, Var *v)
         lifted(L, v, true, (Piece){.is_place = true}, true, one(L, a->dense));
 }
 
+/* p, of a row, as a piece of the array of rows. */
+static Piece of_rows(Lift *L, const Piece *p, Var *i)
+{
+    Ctx *cx = L->in->cx;
+    Piece q = *p;
+    if (p->is_place) {
+        q.at = (DimIndexes){0};
+        vec_push(cx->perm, &q.at, (DimIndex){false, atom_var(i), atom_i64(1), atom_i64(1)});
+        vec_append(cx->perm, &q.at, &p->at);
+        return q;
+    }
+    Atom at = atom_var(i);
+    if (p->dims.n) {
+        Exp *e = exp_new(cx, E_REPLICATE, L->loc);
+        e->replicate.dims = p->dims;
+        e->replicate.val = at;
+        at = bld_exp(&L->in->bl, "at", e);
+    }
+    q.idx = (Atoms){0};
+    ad_atom(cx, &q.idx, at);
+    vec_append(cx->perm, &q.idx, &p->idx);
+    return q;
+}
+
+void rev_lift_row(Lift *L, Var *row, Var *arr, Var *i)
+{
+    Adjoint *a = rev_adjoint(L->in, row);
+    for (int k = 0; k < a->pieces.n; k++) {
+        Piece p = of_rows(L, &a->pieces.at[k], i);
+        if (!(p.is_place && lift_linear(L, arr, &p)) && !lift_list(L, arr, &p))
+            rev_settle(L->in, row, &a->pieces.at[k]);
+    }
+    a->pieces.n = 0;
+}
+
 void rev_lift(Lift *L, const VarSet *kept)
 {
     Bld all = bld_new(L->in->cx);

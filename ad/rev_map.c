@@ -11,25 +11,30 @@ typedef struct {
     Iterations its;
 } MapBack;
 
+/* Rows of active arrays are apart like arrays outside: what is read of them at some places leaves
+ * the map in pieces, instead of being the row's adjoint, mostly zeros. */
 static void begin(MapBack *M)
 {
     Rev *r = M->r;
     const Exp *e = M->s->exp;
-    VarSet *bound = varmap_new(r->cx->perm);
+    VarSet *bound = varmap_new(r->cx->perm), *inside = varmap_new(r->cx->perm);
     bound_in_body(bound, M->fn->body);
+    bound_in_body(inside, M->fn->body);
     M->its.L.own = varmap_new(r->cx->perm);
     for (int i = 0; i < M->fn->params.n; i++) {
         Var *p = M->fn->params.at[i];
         Atom arr = e->soac.arrs.at[i];
         const Exp *def = arr.var ? varmap_get(r->defs, arr.var) : NULL;
         varset_add(bound, p);
+        if (p->type.rank == 0 || !rev_active(r, arr))
+            varset_add(inside, p);
         if (rev_active(r, arr))
             varset_add(r->active, p);
         if (def && def->kind == E_IOTA && atom_is_int(def->iota.start, 0) &&
             atom_is_int(def->iota.stride, 1))
             varset_add(M->its.L.own, p);
     }
-    M->in = rev_inner_map(r, bound);
+    M->in = rev_inner_map(r, inside);
     M->its.L.in = &M->in;
     M->its.L.out = r;
     M->its.L.loc = e->loc;
@@ -79,6 +84,26 @@ static void seeds(MapBack *M)
         vec_push(r->cx->perm, &M->its.params, seed);
         ad_atom(r->cx, &M->its.arrs, arr);
         rev_add(&M->in, loc, M->fn->body->res.at[j], atom_var(seed));
+    }
+}
+
+/* Pieces of rows, as pieces of the arrays that these are of: at the iteration's number. */
+static void lift_rows(MapBack *M)
+{
+    Ctx *cx = M->r->cx;
+    Var *i = NULL;
+    for (int k = 0; k < M->fn->params.n; k++) {
+        const Adjoint *a = varmap_get(M->in.adjoint, M->fn->params.at[k]);
+        if (!a || a->pieces.n == 0)
+            continue;
+        if (!i) {
+            i = ad_var(cx, "i", type_prim(T_I64), M->its.L.loc);
+            vec_push(cx->perm, &M->its.params, i);
+            ad_atom(cx, &M->its.arrs, ad_iota(&M->r->bl, M->its.L.loc, M->its.L.width));
+            varset_add(M->its.L.bound, i);
+            varset_add(M->its.L.own, i);
+        }
+        rev_lift_row(&M->its.L, M->fn->params.at[k], M->s->exp->soac.arrs.at[k].var, i);
     }
 }
 
@@ -205,12 +230,15 @@ void rev_map(Rev *r, const Stm *s, Stms *fwd)
     begin(&M);
     seeds(&M);
     rev_body(&M.in, M.fn->body);
-    for (int i = 0; i < M.fn->params.n; i++)
-        if (rev_has(&M.in, M.fn->params.at[i])) {
-            ad_atom(cx, &M.its.elems, rev_take(&M.in, M.fn->params.at[i]));
+    rev_lift(&M.its.L, NULL);
+    lift_rows(&M);
+    for (int i = 0; i < M.fn->params.n; i++) {
+        const Adjoint *a = varmap_get(M.in.adjoint, M.fn->params.at[i]);
+        if (a && a->known) {
+            ad_atom(cx, &M.its.elems, a->dense);
             vec_push(cx->perm, &which, i);
         }
-    rev_lift(&M.its.L, NULL);
+    }
     keep(&M, fwd);
     Atoms res = rev_results(&M.its);
     Lambda *fn = lambda_new(cx, M.its.params, rev_close(&M.in, res));

@@ -98,6 +98,8 @@ struct Lifted {
 };
 /* Decides; statements go to `in` and `out`. `kept`: variables that are not to be looked at. */
 void rev_lift(Lift *L, const VarSet *kept);
+/* Of a row of arr, which an iteration has: i is its number. */
+void rev_lift_row(Lift *L, Var *row, Var *arr, Var *i);
 /* What does not vary, although it may be computed inside: as it is outside. */
 bool rev_outside(Lift *L, Atom *a);
 /* Adds what came out: each as stacked, sums. */
