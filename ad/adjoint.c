@@ -93,7 +93,7 @@ static Atom shifted(Bld *bl, const Var *v, const Piece *p, Atoms at, Atom ok)
     }
     Bld in = bld_new(cx);
     ad_atom(cx, &arrs, ad_iota(bl, loc, v->type.dims[d]));
-    vec_push(cx->perm, &ps, ad_var(cx, "i", type_prim(T_I64), loc));
+    vec_push(cx->perm, &ps, var_new(cx, "i", type_prim(T_I64), loc));
     Atom i = bld_binop(&in, loc, OP_SUB, atom_var(ps.at[0]), p->at.at[d].start);
     Atom lo = bld_binop(&in, loc, OP_LE, atom_i64(0), i);
     Atom hi = bld_binop(&in, loc, OP_LT, i, p->at.at[d].n);

@@ -142,14 +142,6 @@ void ad_stack(Summer *S, const Var *v, Atom all)
     varmap_put(S->stacked, v, arena_memdup(S->bl->cx->perm, &all, sizeof all));
 }
 
-static Atom turned(Bld *bl, Loc loc, Atom a)
-{
-    int rank = atom_type(a).rank, *perm = NEWN(bl->cx->perm, int, rank);
-    for (int d = 0; d < rank; d++)
-        perm[d] = d < 2 ? 1 - d : d;
-    return bld_exp(bl, "turned", exp_rearrange(bl->cx, loc, perm, a));
-}
-
 static Atom sum_scalars(Bld *bl, Loc loc, Atom n, const Atoms *arrs, Lambda *fn)
 {
     Type t = atom_type(fn->body->res.at[0]);
@@ -205,7 +197,7 @@ typedef struct {
 /* x of all iterations: a value of each in the sum. */
 static void sum_over(Ctx *cx, Turn *T, const Var *x, Atom all)
 {
-    Var *y = ad_var(cx, x->base, x->type, x->loc);
+    Var *y = var_new(cx, x->base, x->type, x->loc);
     vec_push(cx->perm, &T->inner, y);
     ad_atom(cx, &T->rows, all);
     ad_atom(cx, &T->args, atom_var(y));
@@ -215,8 +207,8 @@ static void turn_array(Summer *S, Turn *T, const Var *x, Atom arr)
 {
     Ctx *cx = S->bl->cx;
     Atom all = stacked(S, arr);
-    Atom over = all.var ? turned(S->bl, S->loc, all) : arr;
-    Var *y = ad_var(cx, x->base, type_row(atom_type(over)), x->loc);
+    Atom over = all.var ? ad_transposed(S->bl, S->loc, all) : arr;
+    Var *y = var_new(cx, x->base, type_row(atom_type(over)), x->loc);
     vec_push(cx->perm, &T->outer, y);
     ad_atom(cx, &T->arrs, over);
     if (all.var)

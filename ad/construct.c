@@ -2,11 +2,6 @@
  * histograms of contributions. */
 #include "ad/reverse.h"
 
-Var *ad_var(Ctx *cx, const char *base, Type t, Loc loc)
-{
-    return var_new(cx, base, t, loc);
-}
-
 void ad_atom(Ctx *cx, Atoms *as, Atom a)
 {
     vec_push(cx->perm, as, a);
@@ -96,6 +91,14 @@ Atom ad_i64(Bld *bl, Loc loc, Atom a)
     return bld_exp(bl, "i", exp_conv(bl->cx, loc, T_I64, a));
 }
 
+Atom ad_transposed(Bld *bl, Loc loc, Atom a)
+{
+    int rank = atom_type(a).rank, *perm = NEWN(bl->cx->perm, int, rank);
+    for (int d = 0; d < rank; d++)
+        perm[d] = d < 2 ? 1 - d : d;
+    return bld_exp(bl, "turned", exp_rearrange(bl->cx, loc, perm, a));
+}
+
 Exp *ad_soac(Ctx *cx, ExpKind k, Loc loc, Atom width, Atoms arrs)
 {
     Exp *e = exp_new(cx, k, loc);
@@ -107,8 +110,8 @@ Exp *ad_soac(Ctx *cx, ExpKind k, Loc loc, Atom width, Atoms arrs)
 Lambda *ad_operator(Ctx *cx, Loc loc, PrimOp op, Type t)
 {
     Vars ps = {0};
-    vec_push(cx->perm, &ps, ad_var(cx, "acc", t, loc));
-    vec_push(cx->perm, &ps, ad_var(cx, "x", t, loc));
+    vec_push(cx->perm, &ps, var_new(cx, "acc", t, loc));
+    vec_push(cx->perm, &ps, var_new(cx, "x", t, loc));
     Bld bl = bld_new(cx);
     Atoms args = atoms_of_vars(cx, &ps), res = {0};
     Exp *e = t.rank == 0 ? exp_binop(cx, loc, op, args.at[0], args.at[1])
@@ -138,7 +141,7 @@ static Atom sum_last(Bld *bl, Loc loc, Atom arr)
     Bld in = bld_new(bl->cx);
     Vars ps = {0};
     Atoms arrs = {0}, res = {0};
-    vec_push(bl->cx->perm, &ps, ad_var(bl->cx, "row", type_row(t), loc));
+    vec_push(bl->cx->perm, &ps, var_new(bl->cx, "row", type_row(t), loc));
     ad_atom(bl->cx, &res, sum_last(&in, loc, atom_var(ps.at[0])));
     ad_atom(bl->cx, &arrs, arr);
     Lambda *fn = lambda_new(bl->cx, ps, bld_body(&in, res));
@@ -182,7 +185,7 @@ Lambda *ad_choice(Ctx *cx, Loc loc, PrimOp op, PrimType t)
     Bld bl = bld_new(cx);
     Vars ps = {0};
     for (int k = 0; k < 4; k++)
-        vec_push(cx->perm, &ps, ad_var(cx, k % 2 ? "at" : "x", type_prim(k % 2 ? T_I64 : t), loc));
+        vec_push(cx->perm, &ps, var_new(cx, k % 2 ? "at" : "x", type_prim(k % 2 ? T_I64 : t), loc));
     Atoms as = atoms_of_vars(cx, &ps), res = {0};
     Atom a = as.at[0], i = as.at[1], b = as.at[2], j = as.at[3];
     Atom best = bld_binop(&bl, loc, op, a, b);
@@ -220,8 +223,8 @@ Atom ad_where(Bld *bl, Loc loc, Atom at, int64_t i, Atom arr)
     }
     ad_atom(cx, &arrs, at);
     ad_atom(cx, &arrs, arr);
-    vec_push(cx->perm, &ps, ad_var(cx, "at", type_row(atom_type(at)), loc));
-    vec_push(cx->perm, &ps, ad_var(cx, "x", type_row(t), loc));
+    vec_push(cx->perm, &ps, var_new(cx, "at", type_row(atom_type(at)), loc));
+    vec_push(cx->perm, &ps, var_new(cx, "x", type_row(t), loc));
     ad_atom(cx, &res, ad_where(&in, loc, atom_var(ps.at[0]), i, atom_var(ps.at[1])));
     Lambda *fn = lambda_new(cx, ps, bld_body(&in, res));
     return bld_exp(bl, "adj", exp_map(cx, loc, t.dims[0], arrs, fn));
@@ -244,7 +247,7 @@ Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts)
     Bld bl = bld_new(cx);
     Vars ps = {0};
     for (int i = 0; i < ts->n; i++)
-        vec_push(cx->perm, &ps, ad_var(cx, "x", ts->at[i], loc));
+        vec_push(cx->perm, &ps, var_new(cx, "x", ts->at[i], loc));
     return lambda_new(cx, ps, bld_body(&bl, atoms_of_vars(cx, &ps)));
 }
 

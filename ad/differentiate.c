@@ -78,7 +78,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
         Atom seed = e->deriv.seeds.at[j], y = fn->body->res.at[j];
         if (!rev_active(&r, y))
             continue;
-        Var *p = ad_var(cx, "seed", atom_type(y), e->loc);
+        Var *p = var_new(cx, "seed", atom_type(y), e->loc);
         vec_push(cx->perm, &ps, p);
         ad_atom(cx, &args, seed);
         rev_add(&r, e->loc, y, atom_var(p));

@@ -51,7 +51,7 @@ static void expand_mapped(Rev *r, const Stm *s, Stms *out)
     Atoms arrs = {0};
     for (int i = 0; i < s->pat.n; i++) {
         Type t = type_array(cx, atom_type(e->soac.fn->body->res.at[i]), e->soac.width);
-        Var *v = i < n ? ad_var(cx, "mapped", t, e->loc) : s->pat.at[i];
+        Var *v = i < n ? var_new(cx, "mapped", t, e->loc) : s->pat.at[i];
         vec_push(cx->perm, &mapped, v);
         if (i < n) {
             ad_atom(cx, &arrs, atom_var(v));
@@ -98,7 +98,7 @@ static void expand_while(Rev *r, const Stm *s, Stms *out)
     Ctx *cx = r->cx;
     const Exp *e = s->exp;
     Exp *count = rename_exp(cx, e);
-    Var *n = ad_var(cx, "turns", type_prim(T_I64), e->loc);
+    Var *n = var_new(cx, "turns", type_prim(T_I64), e->loc);
     vec_push(cx->perm, &count->loop.params, n);
     ad_atom(cx, &count->loop.inits, atom_i64(0));
     Bld bl = bld_new(cx);
@@ -113,7 +113,7 @@ static void expand_while(Rev *r, const Stm *s, Stms *out)
     *again = *e;
     again->loop.kind = LOOP_FOR;
     again->loop.cond = NULL;
-    again->loop.i = ad_var(cx, "turn", type_prim(T_I64), e->loc);
+    again->loop.i = var_new(cx, "turn", type_prim(T_I64), e->loc);
     again->loop.bound = atom_var(vec_last(&counting.pat));
     put(r, s->pat, again, out);
 }
@@ -195,14 +195,6 @@ static const Exp *map_of(const Lambda *op)
     return whole ? m : NULL;
 }
 
-static Atom transposed(Bld *bl, Loc loc, Atom a)
-{
-    int rank = atom_type(a).rank, *perm = NEWN(bl->cx->perm, int, rank);
-    for (int d = 0; d < rank; d++)
-        perm[d] = d < 2 ? 1 - d : d;
-    return bld_exp(bl, "turned", exp_rearrange(bl->cx, loc, perm, a));
-}
-
 /* op's map, as an operator on elements. */
 static Lambda *elements_op(Ctx *cx, const Lambda *op, const Exp *m)
 {
@@ -229,13 +221,13 @@ static void expand_columns(Rev *r, const Stm *s, const Exp *m, Stms *out)
     Atoms arrs = {0}, nes = {0}, cols = {0};
     for (int j = 0; j < e->soac.nes.n; j++) {
         ad_atom(cx, &arrs, e->soac.nes.at[j]);
-        vec_push(cx->perm, &ps, ad_var(cx, "ne", type_row(atom_type(e->soac.nes.at[j])), loc));
+        vec_push(cx->perm, &ps, var_new(cx, "ne", type_row(atom_type(e->soac.nes.at[j])), loc));
         ad_atom(cx, &nes, atom_var(vec_last(&ps)));
     }
     for (int j = 0; j < e->soac.arrs.n; j++) {
-        Atom t = transposed(&bl, loc, e->soac.arrs.at[j]);
+        Atom t = ad_transposed(&bl, loc, e->soac.arrs.at[j]);
         ad_atom(cx, &arrs, t);
-        vec_push(cx->perm, &ps, ad_var(cx, "column", type_row(atom_type(t)), loc));
+        vec_push(cx->perm, &ps, var_new(cx, "column", type_row(atom_type(t)), loc));
         ad_atom(cx, &cols, atom_var(vec_last(&ps)));
     }
     Exp *f = ad_soac(cx, e->kind, loc, e->soac.width, cols);
@@ -246,7 +238,7 @@ static void expand_columns(Rev *r, const Stm *s, const Exp *m, Stms *out)
     Exp *map = exp_map(cx, loc, m->soac.width, arrs, lambda_new(cx, ps, bld_body(&in, res)));
     Atoms made = bld_exps(&bl, "folded", map), final = {0};
     for (int j = 0; j < made.n; j++)
-        ad_atom(cx, &final, scan ? transposed(&bl, loc, made.at[j]) : made.at[j]);
+        ad_atom(cx, &final, scan ? ad_transposed(&bl, loc, made.at[j]) : made.at[j]);
     put_named(r, &bl, &s->pat, &final, loc, out);
 }
 
@@ -261,12 +253,12 @@ static void expand_loop(Rev *r, const Stm *s, Stms *out)
     Bld front = bld_new(cx), in = bld_new(cx);
     Exp *l = exp_new(cx, E_LOOP, loc);
     l->loop.kind = LOOP_FOR;
-    l->loop.i = ad_var(cx, "i", type_prim(T_I64), loc);
+    l->loop.i = var_new(cx, "i", type_prim(T_I64), loc);
     l->loop.bound = e->soac.width;
     l->attrs = ATTR_SEQUENTIAL & e->attrs;
     Atoms args = {0}, res = {0};
     for (int j = 0; j < n; j++) {
-        Var *acc = ad_var(cx, "acc", atom_type(e->soac.nes.at[j]), loc);
+        Var *acc = var_new(cx, "acc", atom_type(e->soac.nes.at[j]), loc);
         vec_push(cx->perm, &l->loop.params, acc);
         ad_atom(cx, &l->loop.inits, e->soac.nes.at[j]);
         ad_atom(cx, &args, atom_var(acc));
@@ -277,12 +269,12 @@ static void expand_loop(Rev *r, const Stm *s, Stms *out)
     Vars pat = {0};
     for (int j = 0; scan && j < n; j++) {
         Type t = s->pat.at[j]->type;
-        Var *all = ad_var(cx, "all", t, loc);
+        Var *all = var_new(cx, "all", t, loc);
         vec_push(cx->perm, &l->loop.params, all);
         ad_atom(cx, &l->loop.inits, ad_scratch(&front, loc, t));
         DimIndexes at = ad_row_at(cx, t, atom_var(l->loop.i));
         ad_atom(cx, &res, ad_with(&in, loc, atom_var(all), &at, res.at[j], true));
-        vec_push(cx->perm, &pat, ad_var(cx, "acc", atom_type(e->soac.nes.at[j]), loc));
+        vec_push(cx->perm, &pat, var_new(cx, "acc", atom_type(e->soac.nes.at[j]), loc));
     }
     vec_append(cx->perm, &pat, &s->pat);
     l->loop.body = bld_body(&in, res);

@@ -50,8 +50,8 @@ static Exp *map_or_sum(Iterations *M, Lambda *fn)
     Atoms res = {0};
     for (int i = 0; i < M->n_acc; i++) {
         Type t = atom_type(fn->body->res.at[i]);
-        vec_push(cx->perm, &ps, ad_var(cx, "acc", t, loc));
-        vec_push(cx->perm, &xs, ad_var(cx, "x", t, loc));
+        vec_push(cx->perm, &ps, var_new(cx, "acc", t, loc));
+        vec_push(cx->perm, &xs, var_new(cx, "x", t, loc));
         ad_atom(cx, &e->soac.nes, atom_zero(t.elem));
         ad_atom(cx, &res, bld_binop(&bl, loc, OP_ADD, atom_var(ps.at[i]), atom_var(xs.at[i])));
     }

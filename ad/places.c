@@ -33,7 +33,7 @@ static Atom positions(Bld *bl, Loc loc, const Atoms *dims, int at, int axis, con
     ad_atom(cx, &arrs, bld_exp(bl, "is", e));
     if (dims->n == 1 && at == axis)
         return arrs.at[0];
-    vec_push(cx->perm, &ps, ad_var(cx, "i", type_prim(T_I64), loc));
+    vec_push(cx->perm, &ps, var_new(cx, "i", type_prim(T_I64), loc));
     Atom mine = at == axis ? atom_var(ps.at[0]) : chosen;
     ad_atom(cx, &res, positions(&in, loc, dims, at + 1, axis, d, mine));
     Lambda *fn = lambda_new(cx, ps, bld_body(&in, res));

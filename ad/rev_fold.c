@@ -26,7 +26,7 @@ static void reduce_choice(Rev *r, const Stm *s, PrimOp op, Stms *fwd)
     ad_atom(cx, &c->soac.nes, atom_i64(INT64_MAX)); /* no element */
     c->soac.op = ad_choice(cx, loc, op, s->pat.at[0]->type.elem);
     c->soac.comm = true;
-    Var *at = ad_var(cx, "at", type_prim(T_I64), loc);
+    Var *at = var_new(cx, "at", type_prim(T_I64), loc);
     Stm chosen = {.exp = c};
     vec_push(cx->perm, &chosen.pat, s->pat.at[0]);
     vec_push(cx->perm, &chosen.pat, at);
@@ -81,7 +81,7 @@ static Lambda *between(Ctx *cx, Loc loc, const Lambda *op)
     Vars ps = {0};
     Bld bl = bld_new(cx);
     for (int k = 0; k < 3 * n; k++)
-        vec_push(cx->perm, &ps, ad_var(cx, "x", op->params.at[k % n]->type, loc));
+        vec_push(cx->perm, &ps, var_new(cx, "x", op->params.at[k % n]->type, loc));
     Atoms first = {0};
     for (int k = 0; k < n; k++)
         ad_atom(cx, &first, atom_var(ps.at[n + k]));
@@ -124,7 +124,7 @@ static Each each(Rev *r, Loc loc, Atom width, const Atoms *arrs)
     vec_append(cx->perm, &m.arrs, arrs);
     for (int k = 0; k < m.arrs.n; k++) {
         Type t = type_row(atom_type(m.arrs.at[k]));
-        vec_push(cx->perm, &m.params, ad_var(cx, k ? "x" : "i", t, loc));
+        vec_push(cx->perm, &m.params, var_new(cx, k ? "x" : "i", t, loc));
         if (k)
             ad_atom(cx, &m.args, atom_var(m.params.at[k]));
     }
@@ -268,7 +268,7 @@ static Lambda *linear_operator(Scan *S, PrimType t)
     Vars ps = {0};
     Bld bl = bld_new(cx);
     for (int i = 0; i < 2 * n; i++)
-        vec_push(cx->perm, &ps, ad_var(cx, "c", type_prim(t), S->loc));
+        vec_push(cx->perm, &ps, var_new(cx, "c", type_prim(t), S->loc));
     Atoms as = atoms_of_vars(cx, &ps), res = {0};
     const Atom *c = as.at, *J = c + k, *d = c + n, *K = d + k;
     for (int a = 0; a < k; a++)

@@ -35,7 +35,7 @@ typedef struct {
 
 static Var *back_param(Back *B, const char *base, Type t, Atom init)
 {
-    Var *v = ad_var(B->r->cx, base, t, B->copy->loc);
+    Var *v = var_new(B->r->cx, base, t, B->copy->loc);
     vec_push(B->r->cx->perm, &B->params, v);
     ad_atom(B->r->cx, &B->inits, init);
     return v;
@@ -197,7 +197,7 @@ static Vars keep(Back *B, Stms *fwd)
         Atom val = param ? atom_var(ps.at[B->kept.at[k]]) : l->loop.body->res.at[n + k - n_params];
         Type t = type_array(
             cx, param ? ps.at[B->kept.at[k]]->type : B->elems.at[k - n_params]->type, B->n);
-        Var *p = ad_var(cx, "kept", t, l->loc), *tape = ad_var(cx, "kept", t, l->loc);
+        Var *p = var_new(cx, "kept", t, l->loc), *tape = var_new(cx, "kept", t, l->loc);
         DimIndexes at = ad_row_at(cx, t, turn);
         vec_push(cx->perm, &ps, p);
         ad_atom(cx, &inits, ad_scratch(&front, l->loc, t));
@@ -395,8 +395,8 @@ void rev_loop(Rev *r, const Stm *s, Stms *fwd)
         for (Vars vs = varset_list(cx->perm, L.bound); vs.n--;)
             varset_add(r->inside, vs.at[vs.n]);
     bool wide = B.copy->loop.i->type.elem == T_I64;
-    Var *turn = wide ? B.copy->loop.i : ad_var(cx, "turn", type_prim(T_I64), s->exp->loc);
-    B.k = ad_var(cx, "k", type_prim(T_I64), s->exp->loc);
+    Var *turn = wide ? B.copy->loop.i : var_new(cx, "turn", type_prim(T_I64), s->exp->loc);
+    B.k = var_new(cx, "k", type_prim(T_I64), s->exp->loc);
     B.turn = atom_var(turn);
     varset_add(L.bound, B.k);
     varset_add(L.bound, turn);

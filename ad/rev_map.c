@@ -79,7 +79,7 @@ static void seeds(MapBack *M)
             rev_add(&M->in, loc, M->fn->body->res.at[j], filled_row(M, same));
             continue;
         }
-        Var *seed = ad_var(r->cx, "seed", type_row(atom_type(arr)), loc);
+        Var *seed = var_new(r->cx, "seed", type_row(atom_type(arr)), loc);
         varset_add(M->its.L.bound, seed);
         vec_push(r->cx->perm, &M->its.params, seed);
         ad_atom(r->cx, &M->its.arrs, arr);
@@ -97,7 +97,7 @@ static void lift_rows(MapBack *M)
         if (!a || a->pieces.n == 0)
             continue;
         if (!i) {
-            i = ad_var(cx, "i", type_prim(T_I64), M->its.L.loc);
+            i = var_new(cx, "i", type_prim(T_I64), M->its.L.loc);
             vec_push(cx->perm, &M->its.params, i);
             ad_atom(cx, &M->its.arrs, ad_iota(&M->r->bl, M->its.L.loc, M->its.L.width));
             varset_add(M->its.L.bound, i);
@@ -214,7 +214,7 @@ static void keep(MapBack *M, Stms *fwd)
     vec_append(cx->perm, &s.pat, &M->s->pat);
     for (int i = 0; i < kept.n; i++) {
         Type t = type_array(cx, kept.at[i]->type, e->soac.width);
-        Var *arr = ad_var(cx, "kept", t, e->loc);
+        Var *arr = var_new(cx, "kept", t, e->loc);
         vec_push(cx->perm, &s.pat, arr);
         vec_push(cx->perm, &M->its.params, kept.at[i]);
         ad_atom(cx, &M->its.arrs, atom_var(arr));

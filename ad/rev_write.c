@@ -12,7 +12,7 @@ static Atom gathered(Rev *r, Loc loc, Atom seed, Atom width, const Atoms *idx)
     Bld in = bld_new(cx), yes = bld_new(cx), no = bld_new(cx);
     Vars ps = {0};
     for (int k = 0; k < idx->n; k++)
-        vec_push(cx->perm, &ps, ad_var(cx, "at", type_prim(T_I64), loc));
+        vec_push(cx->perm, &ps, var_new(cx, "at", type_prim(T_I64), loc));
     Atoms at = atoms_of_vars(cx, &ps), a = {0}, b = {0}, res = {0};
     Type t = atom_type(seed);
     Atom ok = ad_inside(&in, loc, &at, t);
@@ -139,7 +139,7 @@ static void hist_choice(Rev *r, const Stm *s, PrimOp op, Stms *fwd)
     h->soac.op = ad_choice(cx, loc, op, t.elem);
     h->soac.comm = true;
     Stm chosen = {.exp = h};
-    Var *at = ad_var(cx, "at", at_type, loc);
+    Var *at = var_new(cx, "at", at_type, loc);
     vec_push(cx->perm, &chosen.pat, s->pat.at[0]);
     vec_push(cx->perm, &chosen.pat, at);
     bld_stm(&bl, chosen);
@@ -208,12 +208,12 @@ static void hist_forward(Bins *B, Stms *fwd)
     Vars params = {0};
     Atoms inits = {0}, here = {0};
     Bld front = bld_new(cx), in = bld_new(cx), yes = bld_new(cx), no = bld_new(cx);
-    Var *i = ad_var(cx, "i", type_prim(T_I64), B->loc);
+    Var *i = var_new(cx, "i", type_prim(T_I64), B->loc);
     for (int j = 0; j < 2 * B->n; j++) {
         Type t = B->s->pat.at[j % B->n]->type;
         Type old = type_array(cx, type_drop(t, B->rank), B->e->soac.width);
         bool dest = j < B->n;
-        vec_push(cx->perm, &params, ad_var(cx, dest ? "bins" : "old", dest ? t : old, B->loc));
+        vec_push(cx->perm, &params, var_new(cx, dest ? "bins" : "old", dest ? t : old, B->loc));
         ad_atom(cx, &inits, dest ? B->e->soac.dests.at[j].arr : ad_scratch(&front, B->loc, old));
         ad_atom(cx, &here, atom_var(params.at[j]));
     }
@@ -245,7 +245,7 @@ static void hist_forward(Bins *B, Stms *fwd)
     Stm s = {.exp = l};
     vec_append(cx->perm, &s.pat, &B->s->pat);
     for (int j = 0; j < B->n; j++) {
-        Var *old = ad_var(cx, "old", params.at[B->n + j]->type, B->loc);
+        Var *old = var_new(cx, "old", params.at[B->n + j]->type, B->loc);
         vec_push(cx->perm, &s.pat, old);
         ad_atom(cx, &B->olds, atom_var(old));
     }
@@ -272,12 +272,12 @@ static void hist_back(Bins *B)
         int j = floats.at[k % m];
         Var *y = B->s->pat.at[j];
         Type val = type_array(cx, type_drop(y->type, B->rank), B->e->soac.width);
-        vec_push(cx->perm, &params, ad_var(cx, "adj", k < m ? y->type : val, B->loc));
+        vec_push(cx->perm, &params, var_new(cx, "adj", k < m ? y->type : val, B->loc));
         ad_atom(cx, &inits, k < m ? rev_take(r, y) : ad_zero(&r->bl, B->loc, val));
         ad_atom(cx, &here, atom_var(params.at[k]));
     }
     Bld in = bld_new(cx), yes = bld_new(cx), no = bld_new(cx);
-    Var *turn = ad_var(cx, "k", type_prim(T_I64), B->loc);
+    Var *turn = var_new(cx, "k", type_prim(T_I64), B->loc);
     Atom last = bld_binop(&r->bl, B->loc, OP_SUB, B->e->soac.width, atom_i64(1)), ok;
     Atom i = bld_binop(&in, B->loc, OP_SUB, last, atom_var(turn));
     DimIndexes at = bin_of(B, &in, i, B->s->pat.at[0]->type, &ok);

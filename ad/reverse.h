@@ -6,8 +6,8 @@
 
 typedef VEC(int) Ints;
 
-/* What has come together of the adjoint of an array outside of the innermost map, in one turn of
- * that map: a part of the array, or elements of it.
+/* What has come together of the adjoint of an array outside of the innermost map, or of a row that
+ * the map goes over, in one iteration of that map: a part of the array, or elements of it.
  *  - a place: `val` belongs to the elements at `at`, which are there; but where it `may_miss`, `at`
  * may reach outside of the array, where val is zero;
  *  - a list: `dims.n` dimensions of contributions, each with positions idx (i64, of the first idx.n
@@ -39,7 +39,8 @@ struct Rev {
     VarSet *active;  /* what depends on what is differentiated; of the whole function */
     VarMap *defs;    /* Var -> const Exp *: what defines it; of the whole function */
     VarMap *adjoint; /* Var -> Adjoint * */
-    VarSet *inside;  /* what the innermost map around binds; NULL: there is no map around */
+    VarSet *inside;  /* what the innermost map around binds, but for rows of active arrays; NULL:
+                        there is no map around */
 };
 
 /* --- places.c --- */
@@ -59,7 +60,7 @@ static inline bool rev_active(const Rev *r, Atom a)
 /* A state for the body of a map that binds `bound`. */
 Rev rev_inner_map(const Rev *r, VarSet *bound);
 bool rev_has(const Rev *r, const Var *v); /* is there an adjoint that may not be zero? */
-/* Is the adjoint of v kept in pieces, since v is an array outside of the map around? */
+/* Is the adjoint of v kept in pieces, since v is an array that is not inside? */
 bool rev_apart(const Rev *r, const Var *v);
 /* Adds to the adjoint of `to` (nothing if that is not active) val, of its type but for names of
  * sizes; val at a part of the array; a list of contributions. */
@@ -168,7 +169,6 @@ void rev_sweep(Rev *r, const Body *b);
 
 /* --- construct.c: code that the rules make --- */
 
-Var *ad_var(Ctx *cx, const char *base, Type t, Loc loc);
 void ad_atom(Ctx *cx, Atoms *as, Atom a);
 DimIndex ad_whole(Type t, int dim);
 /* The whole of t but for position i of its first dimension. */
@@ -181,6 +181,7 @@ Atom ad_row(Bld *bl, Loc loc, Atom arr, Atom i);
 Atom ad_iota(Bld *bl, Loc loc, Atom n);
 Atom ad_scratch(Bld *bl, Loc loc, Type t);
 Atom ad_reversed(Bld *bl, Loc loc, Atom arr); /* along its first dimension */
+Atom ad_transposed(Bld *bl, Loc loc, Atom a); /* its two outermost dimensions */
 Atom ad_as(Bld *bl, Loc loc, Atom a, Type t); /* with the sizes of t, which are the same */
 Atom ad_i64(Bld *bl, Loc loc, Atom a);
 /* op on values of type t, element by element. */

@@ -32,7 +32,7 @@ Lambda *rev_lambda(const Rev *r, const Lambda *fn, const bool *seeded, const boo
     for (int j = 0; j < own->body->res.n; j++)
         if (seeded[j]) {
             Atom a = own->body->res.at[j];
-            Var *seed = ad_var(r->cx, "seed", atom_type(a), fn->params.at[0]->loc);
+            Var *seed = var_new(r->cx, "seed", atom_type(a), fn->params.at[0]->loc);
             vec_push(r->cx->perm, &ps, seed);
             rev_add(&in, seed->loc, a, atom_var(seed));
         }
