@@ -246,6 +246,13 @@ static void consumption_errors(void)
     rejected(MAIN(UNIQUE, "let a: [n]f32 = loop (p: [n]f32 = ys) for i: i64 < n do {"
                           " let q: [n]f32 = update xs[i] = 1.0f32 in q } in a"),
              "inside a body that runs several times");
+    /* What a loop's last turn made is bound where the loop is, not in another loop's turns. */
+    rejected(MAIN(UNIQUE,
+                  "let a: [n]f32 = loop (p: [n]f32 = xs) for i: i64 < n do {"
+                  " let q: [n]f32 = update p[i] = 1.0f32 in q }"
+                  "let b: [n]f32 = loop (p: [n]f32 = ys) for i: i64 < n do {"
+                  " let q: [n]f32 = update a[i] = 1.0f32 let r: [n]f32 = copy q in r } in b"),
+             "inside a body that runs several times");
     rejected(MAIN(UNIQUE,
                   "let (a: [n]f32, b: [n]f32) = loop (p: [n]f32 = xs, q: [n]f32 = xs)"
                   " for i: i64 < n do { let r: [n]f32 = update p[i] = 1.0f32 in (r, q) } in a"),
