@@ -11,7 +11,8 @@
  *  - both are at the same place, which differs between work-items: buf[local_id]; or one is of a
  *    vector in which the other is;
  *  - both are in the column of a matrix that a loop has dealt to the work-item: buf[i], buf[r * k +
- * i] in `for i from local_id to k by group_size`;
+ * i] in `for i from local_id to k by group_size`, or where `i = base + local_id` is less than k, in
+ * `for base from 0 to k by group_size`;
  *  - a loop deals turns i to the work-items, and no two of these have that distance: buf[3 * i],
  *    buf[3 * i + 1];
  *  - they are at places that differ and are the same for all: buf[0], buf[1];
@@ -62,6 +63,7 @@ typedef struct {
     const KExp *swapped;     /* the same with halves exchanged; NULL: it is in none */
     const KExp *offset;      /* of the VIEW, expanded; NULL: 0 */
     const KExp *alone[DIMS]; /* conditions that leave one work-item, a dimension each */
+    const KStm *turn;        /* the innermost loop whose turn base + local_id it is in, or NULL */
     const Choice *choices;   /* around it */
     int n_choices;
     bool lead;  /* by the group's lead alone */
@@ -312,11 +314,12 @@ static Meeting meeting(const Hazard *h, const Access *a, const KExp *at, const A
     bool known = distance(at, b->at, &d);
     bool varies = !kuniform_exp(h->places.uniform, at) ||
                   (a->offset && !kuniform_exp(h->places.uniform, a->offset));
+    const KStm *turn = a->turn == b->turn ? a->turn : NULL;
     if (khalves_apart(&h->halves, at, b->at))
         return APART;
     if (varies) {
         bool inside = known && ((d >= 0 && d + n <= m) || (d <= 0 && m - d <= n));
-        bool apart = kplaces_same_column(&h->places, at, b->at) ||
+        bool apart = kplaces_same_column(&h->places, at, b->at, turn) ||
                      kplaces_turns_apart(&h->places, at, b->at);
         if (inside || (m == 1 && n == 1 && apart))
             return APART;
@@ -370,8 +373,11 @@ static void note_access(Hazard *h, const KStm *s)
     a->offset = ptrmap_get(h->offsets, s->buf);
     for (int i = 0; i < h->around.n; i++) {
         Choice c = h->around.at[i];
+        const KStm *turn = c.branch == 0 ? kplaces_turn(&h->places, c.condition) : NULL;
         if (c.branch == 0)
             note_alone(h, a, c.condition);
+        if (turn)
+            a->turn = turn;
         a->lead |= c.branch == 0 && c.condition->kind == KE_ID && c.condition->id == KID_IN_LEAD;
     }
     a->n_choices = h->around.n;

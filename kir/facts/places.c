@@ -73,46 +73,99 @@ static bool deals(const KPlaces *p, const KExp *from, const KExp *to, const KExp
            deals(p, from->x[1], to, step->x[1]) && deals(p, from->x[2], to, step->x[2]);
 }
 
-/* The loop that deals its turns to the work-items and has x as its variable; else NULL. */
-static const KStm *dealt_by(const KPlaces *p, const KExp *x)
-{
-    const KStm *s = x->kind == KE_VAR ? ptrmap_get(p->loops, x->var) : NULL;
-    return s && !s->doubling && deals(p, s->x[0], s->x[1], s->x[2]) ? s : NULL;
-}
-
-static bool is_multiple(const KExp *x, const KExp *of)
-{
-    if (of->kind == KE_CONST && of->c.i == 1)
-        return true;
-    return x->kind == KE_PRIM && x->exact && x->op == OP_MUL &&
-           (kx_same(x->x[0], of) || kx_same(x->x[1], of));
-}
-
-/* The loop whose turn it is to which the column of x belongs, NULL if that is not seen. */
-static const KStm *column_of(const KPlaces *p, const KExp *x)
-{
-    const KStm *s = dealt_by(p, x);
-    bool sum = x->kind == KE_PRIM && x->exact && x->op == OP_ADD;
-    for (int i = 0; !s && sum && i < 2; i++) {
-        s = dealt_by(p, x->x[i]);
-        if (s && !is_multiple(x->x[1 - i], s->x[1]))
-            s = NULL;
-    }
-    return s;
-}
-
-bool kplaces_same_column(const KPlaces *p, const KExp *x, const KExp *y)
-{
-    const KStm *s = column_of(p, x);
-    return s && s == column_of(p, y);
-}
-
-/* --- Rows ------------------------------------------------------------------------------------- */
-
 static const KStm *loop_of(const KPlaces *p, const KExp *x)
 {
     return x->kind == KE_VAR ? ptrmap_get(p->loops, x->var) : NULL;
 }
+
+/* The loop that deals its turns to the work-items and has x as its variable; else NULL. */
+static const KStm *dealt_by(const KPlaces *p, const KExp *x)
+{
+    const KStm *s = loop_of(p, x);
+    return s && !s->doubling && deals(p, s->x[0], s->x[1], s->x[2]) ? s : NULL;
+}
+
+static bool is_local_id(const KExp *x)
+{
+    x = unconverted(x);
+    return x->kind == KE_ID && x->id == KID_LOCAL;
+}
+
+static bool is_sum(const KExp *x)
+{
+    return x->kind == KE_PRIM && x->exact && x->op == OP_ADD;
+}
+
+const KStm *kplaces_turn(const KPlaces *p, const KExp *cond)
+{
+    bool less = cond->kind == KE_PRIM && cond->op == OP_LT && is_sum(cond->x[0]);
+    if (!less || kplaces_changes(p, cond))
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        const KStm *s = loop_of(p, cond->x[0]->x[i]);
+        if (s && !s->doubling && kx_is_int(s->x[0], 0) && kdealt_step(s->x[2], s->x[1]) &&
+            kx_same(s->x[1], cond->x[1]) && is_local_id(cond->x[0]->x[1 - i]))
+            return s;
+    }
+    return NULL;
+}
+
+static bool is_multiple(const KExp *x, const KExp *of)
+{
+    if (of->kind == KE_CONST && x->kind == KE_CONST)
+        return of->c.i > 0 && x->c.i % of->c.i == 0;
+    if (kx_same(x, of) || kx_is_int(of, 1))
+        return true;
+    return x->kind == KE_PRIM && x->exact && x->op == OP_MUL &&
+           (is_multiple(x->x[0], of) || is_multiple(x->x[1], of));
+}
+
+/* The summands of a position: how often the loop's variable, and the work-item's number. */
+typedef struct {
+    const KStm *loop;
+    int vars, numbers;
+} Column;
+
+/* Is the rest a multiple of how many columns there are? */
+static bool sums_up(Column *c, const KExp *x)
+{
+    if (is_sum(x))
+        return sums_up(c, x->x[0]) && sums_up(c, x->x[1]);
+    bool var = x->kind == KE_VAR && x->var == c->loop->var, number = is_local_id(x);
+    c->vars += var;
+    c->numbers += number;
+    return var || number || is_multiple(x, c->loop->x[1]);
+}
+
+/* Is x in the column whose number is the loop's variable, with the work-item's number added so many
+ * times? */
+static bool in_column(const KExp *x, const KStm *loop, int numbers)
+{
+    Column c = {.loop = loop};
+    return sums_up(&c, x) && c.vars == 1 && c.numbers == numbers;
+}
+
+/* The loop whose turn it is to which the column of the whole belongs, by a variable in its summand
+ * x; NULL if that is not seen. */
+static const KStm *column_of(const KPlaces *p, const KExp *whole, const KExp *x)
+{
+    const KStm *s = dealt_by(p, x);
+    if (s)
+        return in_column(whole, s, 0) ? s : NULL;
+    for (int i = 0; !s && is_sum(x) && i < 2; i++)
+        s = column_of(p, whole, x->x[i]);
+    return s;
+}
+
+bool kplaces_same_column(const KPlaces *p, const KExp *x, const KExp *y, const KStm *turn)
+{
+    if (turn && p->dims == 1 && in_column(x, turn, 1) && in_column(y, turn, 1))
+        return true;
+    const KStm *s = column_of(p, x, x);
+    return s && s == column_of(p, y, y);
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
 
 /* Does no other work-item have the same number x? */
 static bool is_own_number(const KPlaces *p, const KExp *x)

@@ -21,8 +21,12 @@ typedef struct {
 bool kplaces_changes(const KPlaces *p, const KExp *x);
 /* Does x hold for one number of work-items in a dimension, which is set? */
 bool kplaces_alone(const KPlaces *p, const KExp *x, int *dim);
-/* Are both in the column of a matrix that one and the same loop has dealt to the work-item? */
-bool kplaces_same_column(const KPlaces *p, const KExp *x, const KExp *y);
+/* Of a branch's condition `base + local_id < n`, the loop of base from 0 to n by the group's size;
+ * else NULL. Where it holds, the loop has dealt the turn base + local_id to the work-item. */
+const KStm *kplaces_turn(const KPlaces *p, const KExp *cond);
+/* Are both in the column of a matrix that one and the same loop has dealt to the work-item? turn:
+ * the loop that kplaces_turn finds in what holds at both, or NULL. */
+bool kplaces_same_column(const KPlaces *p, const KExp *x, const KExp *y, const KStm *turn);
 /* Are they places of the row that is the work-item's own, as far as can be told? Where work-items
  * have numbers in two dimensions, a row may be of several. */
 bool kplaces_maybe_same_row(const KPlaces *p, const KExp *at, const KExp *bt);
