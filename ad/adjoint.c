@@ -66,11 +66,16 @@ void rev_add(Rev *r, Loc loc, Atom to, Atom val)
 
 /* --- Pieces --------------------------------------------------------------------------------- */
 
+static bool is_whole(const DimIndex *d, Atom size)
+{
+    return d->is_slice && atom_is_int(d->start, 0) && atom_is_int(d->stride, 1) &&
+           atom_eq(d->n, size);
+}
+
 static bool is_all(const DimIndexes *at, Type t)
 {
     for (int d = 0; d < at->n; d++)
-        if (!at->at[d].is_slice || !atom_is_int(at->at[d].start, 0) ||
-            !atom_is_int(at->at[d].stride, 1) || !atom_eq(at->at[d].n, t.dims[d]))
+        if (!is_whole(&at->at[d], t.dims[d]))
             return false;
     return true;
 }
@@ -130,16 +135,29 @@ static Atom added_at(Bld *bl, Atom dense, const Piece *p)
     return ad_with(bl, p->loc, dense, &p->at, val, p->safe);
 }
 
-/* Are the positions that do not vary in the array? True if there are none. */
-static Atom has_positions(Bld *bl, const Piece *p, Type t)
+/* Is dimension d of a place in an array of type t? */
+static Atom has_dim(Bld *bl, Loc loc, const DimIndex *at, Type t, int d)
+{
+    Atoms idx = {0};
+    Type from = type_drop(t, d);
+    ad_atom(bl->cx, &idx, at->start);
+    Atom first = ad_inside(bl, loc, &idx, from);
+    if (!at->is_slice)
+        return first;
+    Atom n = bld_binop(bl, loc, OP_SUB, at->n, atom_i64(1));
+    idx.at[0] = bld_binop(bl, loc, OP_ADD, at->start, bld_binop(bl, loc, OP_MUL, n, at->stride));
+    Atom both = bld_binop(bl, loc, OP_LAND, first, ad_inside(bl, loc, &idx, from));
+    return bld_binop(bl, loc, OP_LOR, bld_binop(bl, loc, OP_LE, at->n, atom_i64(0)), both);
+}
+
+/* Is what does not vary of a place in the array? True if all varies. */
+static Atom is_there(Bld *bl, const Piece *p, Type t)
 {
     Atom ok = atom_bool(true);
     for (int d = 0; d < p->at.n; d++) {
-        Atoms idx = {0};
-        if (p->at.at[d].is_slice)
+        if (d == p->made || is_whole(&p->at.at[d], t.dims[d]))
             continue;
-        ad_atom(bl->cx, &idx, p->at.at[d].start);
-        Atom in = ad_inside(bl, p->loc, &idx, type_drop(t, d));
+        Atom in = has_dim(bl, p->loc, &p->at.at[d], t, d);
         ok = ok.var ? bld_binop(bl, p->loc, OP_LAND, ok, in) : in;
     }
     return ok;
@@ -152,7 +170,7 @@ static void settle_place(Rev *r, Var *v, const Piece *p)
         return;
     }
     Atom dense = rev_dense(r, v);
-    Atom ok = p->may_be_none ? has_positions(&r->bl, p, v->type) : atom_bool(true);
+    Atom ok = p->may_be_none ? is_there(&r->bl, p, v->type) : atom_bool(true);
     if (!ok.var) {
         rev_set(r, v, added_at(&r->bl, dense, p));
         return;

@@ -293,6 +293,43 @@ static bool active_inside(const Rev *r, const Lambda *fn)
     return false;
 }
 
+/* The same of a histogram by an operator that depends on what is differentiated besides its
+ * operands. */
+static void expand_bins(Rev *r, const Stm *s, Stms *out)
+{
+    Ctx *cx = r->cx;
+    const Exp *e = s->exp;
+    Loc loc = e->loc;
+    int n = e->soac.nes.n, rank = e->soac.dests.at[0].rank;
+    Bld in = bld_new(cx), yes = bld_new(cx), no = bld_new(cx);
+    Exp *l = exp_new(cx, E_LOOP, loc);
+    l->loop.kind = LOOP_FOR;
+    l->loop.i = var_new(cx, "i", type_prim(T_I64), loc);
+    l->loop.bound = e->soac.width;
+    Atoms idx = {0}, args = {0}, bins = {0}, made = {0};
+    for (int k = 0; k < rank; k++)
+        ad_atom(cx, &idx, ad_row(&in, loc, e->soac.arrs.at[k], atom_var(l->loop.i)));
+    Atom ok = ad_inside(&in, loc, &idx, s->pat.at[0]->type);
+    for (int j = 0; j < n; j++) {
+        Var *b = var_new(cx, "bins", s->pat.at[j]->type, loc);
+        vec_push(cx->perm, &l->loop.params, b);
+        ad_atom(cx, &l->loop.inits, e->soac.dests.at[j].arr);
+        ad_atom(cx, &bins, atom_var(b));
+        ad_atom(cx, &args,
+                bld_exp(&yes, "bin", exp_index(cx, loc, bins.at[j], idx.at, rank, true)));
+    }
+    for (int j = 0; j < n; j++)
+        ad_atom(cx, &args, ad_row(&yes, loc, e->soac.arrs.at[rank + j], atom_var(l->loop.i)));
+    Atoms vals = bld_inline_lambda(&yes, e->soac.op, &args);
+    for (int j = 0; j < n; j++) {
+        const Exp *at = exp_index(cx, loc, bins.at[j], idx.at, rank, true);
+        ad_atom(cx, &made, ad_with(&yes, loc, bins.at[j], &at->index.at, vals.at[j], true));
+    }
+    Exp *c = exp_if(cx, loc, ok, bld_body(&yes, made), bld_body(&no, bins));
+    l->loop.body = bld_body(&in, bld_exps(&in, "bins", c));
+    put(r, s->pat, l, out);
+}
+
 static bool any_active(const Rev *r, const Atoms *as)
 {
     for (int i = 0; i < as->n; i++)
@@ -351,6 +388,8 @@ void rev_expand(Rev *r, const Stm *s, Stms *out)
     case E_HIST:
         if (!is_identity(e->soac.fn))
             expand_write(r, s, out);
+        else if (e->kind == E_HIST && active_inside(r, e->soac.op))
+            expand_bins(r, s, out);
         else if (e->kind == E_SCATTER || !expand_parts(r, s, out))
             vec_push(r->cx->perm, out, *s);
         return;

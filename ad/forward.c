@@ -1,14 +1,11 @@
 /* Forward mode, on the SOAC dialect: beside each value that depends on the parameters its tangent,
  * and beside each array an array of tangents, of the same type.
  *
- *     \(x: f64, ys: [n]f64) -> {                      \(x, ys, x', ys') -> {
- *         let s = redomap n (ys) op (+) nes (0)           let (s, s') = redomap n (ys, ys')
- *                   fn \(y) -> {                                    op \(a, a', b, b') -> (a + b,
- * a' + b') let t = mul.f64 x y                         nes (0, 0) fn \(y, y') -> { in t } let t =
- * mul.f64 x y in s }                                                        let p = mul.f64 y x'
- *                                                                       let q = mul.f64 x y'
- *                                                                       let t' = add.f64 p q in (t,
- * t') } in (s, s') }
+ *     \x ys ->                        \x ys x' ys' ->
+ *       reduce (+) 0                      reduce (\(a, a') (b, b') ->
+ *         (map (\y -> x * y) ys)                      (a + b, a' + b')) (0, 0)
+ *                                           (map (\y y' -> (x * y, y * x' + x * y'))
+ *                                              ys ys')
  *
  * What is not active (active.c) has no tangent and costs nothing; where the other branch, turn or
  * element has one, it is a zero. A function's statements keep their variables, so that tangents,

@@ -125,7 +125,8 @@ static Atoms one(Lift *L, Atom a)
 /* The place p as one outside: with a slice where it varies with the iteration. */
 static bool lift_linear(Lift *L, Var *v, const Piece *p)
 {
-    Piece q = {.is_place = true, .may_miss = p->may_miss, .safe = p->safe, .loc = p->loc};
+    Piece q = {
+        .is_place = true, .may_miss = p->may_miss, .safe = p->safe, .loc = p->loc, .made = -1};
     int own = 0, slices = 0;
     for (int d = 0; d < p->at.n; d++) {
         DimIndex at = p->at.at[d];
@@ -137,6 +138,7 @@ static bool lift_linear(Lift *L, Var *v, const Piece *p)
         if (x.stride) {
             at = (DimIndex){true, x.start, L->width, atom_i64(x.stride)};
             q.turned = slices;
+            q.made = d;
         }
         slices += at.is_slice;
         vec_push(L->in->cx->perm, &q.at, at);

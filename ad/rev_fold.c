@@ -23,7 +23,7 @@ static void reduce_choice(Rev *r, const Stm *s, PrimOp op, Stms *fwd)
     ad_atom(cx, &c->soac.arrs, e->soac.arrs.at[0]);
     ad_atom(cx, &c->soac.arrs, ad_iota(&bl, loc, e->soac.width));
     ad_atom(cx, &c->soac.nes, e->soac.nes.at[0]);
-    ad_atom(cx, &c->soac.nes, atom_i64(INT64_MAX)); /* no element */
+    ad_atom(cx, &c->soac.nes, e->soac.width); /* no element */
     c->soac.op = ad_choice(cx, loc, op, s->pat.at[0]->type.elem);
     c->soac.comm = true;
     Var *at = var_new(cx, "at", type_prim(T_I64), loc);

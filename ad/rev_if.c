@@ -3,17 +3,17 @@
  * contributions to nowhere from the side that has none. */
 #include "ad/reverse.h"
 
-/* One side: what is added to adjoints there begins with what has come together outside. */
-static Rev rev_side(Rev *r, const Stm *s, const Body *b, const Atoms *seeds)
+/* One side: what is added to adjoints there begins with what has come together outside, of the
+ * variables that occur in a side. */
+static Rev rev_side(Rev *r, const Stm *s, const Body *b, const Atoms *seeds, const Vars *known)
 {
     Rev in = rev_inner(r);
     if (r->inside)
         bound_in_body(r->inside, b);
-    Vars known = varset_list(r->cx->perm, r->adjoint);
-    for (int i = 0; i < known.n; i++) {
-        const Adjoint *a = varmap_get(r->adjoint, known.at[i]);
-        if (a->known && !rev_apart(r, known.at[i]))
-            rev_set(&in, known.at[i], a->dense);
+    for (int i = 0; i < known->n; i++) {
+        const Adjoint *a = varmap_get(r->adjoint, known->at[i]);
+        if (a && a->known && !rev_apart(r, known->at[i]))
+            rev_set(&in, known->at[i], a->dense);
     }
     ad_activity(r->active, b);
     for (int i = 0; i < s->pat.n; i++)
@@ -218,9 +218,12 @@ void rev_if(Rev *r, const Stm *s, Stms *fwd)
         ad_atom(r->cx, &seeds,
                 rev_has(r, s->pat.at[i]) ? rev_take(r, s->pat.at[i]) : atom_bool(false));
     Body *bodies[2] = {rename_body(r->cx, e->branch.then_), rename_body(r->cx, e->branch.else_)};
-    VarSet *all = varmap_new(r->cx->perm);
+    VarSet *all = varmap_new(r->cx->perm), *occur = varmap_new(r->cx->perm);
+    free_in_body(occur, bodies[0]);
+    free_in_body(occur, bodies[1]);
+    Vars known = varset_list(r->cx->perm, occur);
     for (int k = 0; k < 2; k++) {
-        S.side[k] = rev_side(r, s, bodies[k], &seeds);
+        S.side[k] = rev_side(r, s, bodies[k], &seeds, &known);
         S.bound[k] = bound_in_side(&S.side[k], bodies[k]);
         Vars vs = varset_list(r->cx->perm, S.side[k].adjoint);
         for (int i = 0; i < vs.n; i++)

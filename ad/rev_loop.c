@@ -345,7 +345,7 @@ static void turns_at_once(Back *B, Lift *L, Stms *fwd)
     Atoms res = rev_results(&its);
     ad_atom(cx, &its.arrs, ad_iota(&B->r->bl, L->loc, B->n));
     for (int i = 0; i < B->n_seeds; i++)
-        bld_define(&B->front, B->params.at[i], exp_atom(cx, L->loc, B->inits.at[i]));
+        bld_define(&B->r->bl, B->params.at[i], exp_atom(cx, L->loc, B->inits.at[i]));
     Body *turn = whole_turn(B, res, true, fwd);
     rev_run(&its, lambda_new(cx, its.params, turn), B->copy->attrs);
 }

@@ -131,7 +131,7 @@ static void hist_choice(Rev *r, const Stm *s, PrimOp op, Stms *fwd)
     vec_append(cx->perm, &h->soac.arrs, &e->soac.arrs);
     ad_atom(cx, &h->soac.arrs, ad_iota(&bl, loc, e->soac.width));
     ad_atom(cx, &h->soac.nes, e->soac.nes.at[0]);
-    ad_atom(cx, &h->soac.nes, atom_i64(INT64_MAX));
+    ad_atom(cx, &h->soac.nes, e->soac.width); /* no element */
     Types ts = {0};
     for (int k = 0; k < h->soac.arrs.n; k++)
         vec_push(cx->perm, &ts, type_row(atom_type(h->soac.arrs.at[k])));

@@ -1,9 +1,11 @@
 /* Reverse mode ("AD for an Array Language with Nested Parallelism", SC 2022).
  *
- *     \x -> let a = f x                     \x y' -> let a = f x        forward sweep
- *           let b = g a x                            let b = g a x
- *           in b                      =>             let a' = g_a' y'   reverse sweep: from the
- * last let x' = g_x' y'   statement to the first let x'' = x' + f_x' a' in x''
+ *     \x -> let a = f x           \x y' -> let a = f x           forward sweep
+ *           let b = g a x    =>            let b = g a x
+ *           in b                           let a' = g_a' y'      reverse sweep:
+ *                                          let x' = g_x' y'      from the last
+ *                                          let x'' = x' + f_x' a'   to the first
+ *                                          in x''
  *
  * There is no tape: what the reverse sweep needs of its own body is in scope, and what it needs of
  * a body inside is computed again, in a copy of it that stands in front of that body's reverse

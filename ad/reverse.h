@@ -14,7 +14,8 @@ typedef VEC(int) Ints;
  *    dimensions of the array; outside of it: no contribution) and a value in val. */
 typedef struct {
     bool is_place, may_miss, safe;
-    bool may_be_none; /* of a place: there may have been no iteration, and no position then */
+    bool may_be_none; /* of a place: there may have been no iteration, and no position then.. */
+    int made;         /* ..but for the slice that its iterations make: its dimension, or -1 */
     Loc loc;          /* of the access */
     DimIndexes at;
     Atoms dims, idx;

@@ -41,6 +41,8 @@ def readable(box, text):
 
 def of_program(box, path):
     box.put("here/p.sf", path.read_text())
+    for name in re.findall(r'import "\.\./(\w+/\w+)"', path.read_text()):
+        box.put(f"{name}.sf", (path.parent.parent / f"{name}.sf").read_text())
     for folder, to in ((path.parent, "here/"), (path.parent.parent, "")):  # of what it may import
         for lib in folder.glob("*.sf"):
             box.put(to + lib.name, lib.read_text())

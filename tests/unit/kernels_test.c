@@ -127,7 +127,7 @@ static Plan *plan_of(Ctx *cx, const char *file)
 static bool computes_wide(const char *file)
 {
     static const char *const names[] = {"BFAST",         "Heston", "LavaMD", "NW",
-                                        "OptionPricing", "sort",   "stencil"};
+                                        "OptionPricing", "gmm",    "sort",   "stencil"};
     bool found = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         found |= strstr(file, names[i]) != NULL;
