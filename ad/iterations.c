@@ -38,13 +38,32 @@ Atoms rev_results(Iterations *M)
     return res;
 }
 
-static Exp *map_or_sum(Iterations *M, Lambda *fn)
+/* Leaves out what fn does not read, but for one array. */
+static Lambda *read_only(Iterations *M, const Lambda *fn, Atoms *arrs)
+{
+    Ctx *cx = M->L.in->cx;
+    VarSet *free = varmap_new(cx->perm);
+    Vars ps = {0};
+    free_in_body(free, fn->body);
+    for (int i = 0; i < fn->params.n; i++) {
+        bool last = i + 1 == fn->params.n && ps.n == 0;
+        if (!varset_has(free, fn->params.at[i]) && !last)
+            continue;
+        vec_push(cx->perm, &ps, fn->params.at[i]);
+        ad_atom(cx, arrs, M->arrs.at[i]);
+    }
+    return lambda_new(cx, ps, fn->body);
+}
+
+static Exp *map_or_sum(Iterations *M, const Lambda *whole)
 {
     Ctx *cx = M->L.in->cx;
     Loc loc = M->L.loc;
+    Atoms arrs = {0};
+    Lambda *fn = read_only(M, whole, &arrs);
     if (M->n_acc == 0)
-        return exp_map(cx, loc, M->L.width, M->arrs, fn);
-    Exp *e = ad_soac(cx, E_REDOMAP, loc, M->L.width, M->arrs);
+        return exp_map(cx, loc, M->L.width, arrs, fn);
+    Exp *e = ad_soac(cx, E_REDOMAP, loc, M->L.width, arrs);
     Vars ps = {0}, xs = {0};
     Bld bl = bld_new(cx);
     Atoms res = {0};

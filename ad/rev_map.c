@@ -234,7 +234,10 @@ void rev_map(Rev *r, const Stm *s, Stms *fwd)
     lift_rows(&M);
     for (int i = 0; i < M.fn->params.n; i++) {
         const Adjoint *a = varmap_get(M.in.adjoint, M.fn->params.at[i]);
-        if (a && a->known) {
+        int same = a && a->known ? vars_find(&M.its.params, a->dense.var) : -1;
+        if (same >= 0) { /* an element of the adjoints as it is */
+            rev_add(r, s->exp->loc, s->exp->soac.arrs.at[i], M.its.arrs.at[same]);
+        } else if (a && a->known) {
             ad_atom(cx, &M.its.elems, a->dense);
             vec_push(cx->perm, &which, i);
         }
