@@ -42,6 +42,7 @@ typedef struct {
     int there_work, there_loads; /* ... and what it does for it */
     bool there;                  /* its own element among them */
     int most_work, most_loads;   /* of all readers */
+    bool chosen;                 /* it is not made */
 } Made;
 
 /* An array that is one of those, or a part of it: where its elements are. */
@@ -54,8 +55,8 @@ typedef struct {
 typedef struct {
     Ctx *cx;
     Uses *us;
-    VarMap *chosen;                   /* Var -> Made *: NULL while that is asked */
-    VarMap *made;                     /* Var -> Made *: all that were asked about */
+    bool asking;                      /* what would become of them; else it is known */
+    VarMap *made;                     /* Var -> Made *: all that are asked about */
     Vars order;                       /* ... as they come */
     VarMap *views;                    /* Var -> View * */
     VarSet *own;                      /* indices of the construct at work */
@@ -524,13 +525,12 @@ static void again_stm(Again *A, Bld *bl, const Stm *s)
         bind_view(A, s->pat.at[0], rearranged(v, e));
     else
         bld_stm(bl, (Stm){s->pat, exp_is_seg(e) ? again_seg(A, bl, e) : other_exp(A, e)});
-    if (!A->chosen)
+    if (A->asking)
         find_made(A, s);
     note_inside(A, &s->pat);
-    VarMap *made = A->chosen ? A->chosen : A->made;
     for (int k = 0; k < s->pat.n; k++) {
-        Made *m = varmap_get(made, s->pat.at[k]);
-        if (m)
+        Made *m = varmap_get(A->made, s->pat.at[k]);
+        if (m && (A->asking || m->chosen))
             view_whole(A, s->pat.at[k], m);
     }
 }
@@ -559,29 +559,30 @@ static bool is_good(const Made *m)
            m->most_loads <= RT_PASS_LOADS;
 }
 
-/* Is it computed from what is itself computed again? Then it was not asked what it would cost. */
-static bool uses_chosen(const Again *A, const VarMap *chosen, const Exp *e)
+/* Is it computed from what is itself computed again, or from a view of that, which is not made
+ * either? Then it was not asked what it would cost. */
+static bool uses_chosen(const Again *A, const Exp *e)
 {
     VarSet *used = varmap_new(A->cx->perm);
     free_in_exp(used, e);
-    for (int i = 0; i < A->order.n; i++)
-        if (varmap_get(chosen, A->order.at[i]) && varset_has(used, A->order.at[i]))
+    Vars vs = varset_list(A->cx->perm, used);
+    for (int i = 0; i < vs.n; i++) {
+        const View *v = view_of(A, atom_var(vs.at[i]));
+        if (v && v->made->chosen)
             return true;
+    }
     return false;
 }
 
 static bool choose(Again *A)
 {
-    VarMap *chosen = varmap_new(A->cx->perm);
     bool any = false;
     for (int i = 0; i < A->order.n; i++) {
         Made *m = varmap_get(A->made, A->order.at[i]);
-        if (!is_good(m) || uses_chosen(A, chosen, m->seg))
-            continue;
-        varmap_put(chosen, A->order.at[i], m);
-        any = true;
+        m->chosen = is_good(m) && !uses_chosen(A, m->seg);
+        any = any || m->chosen;
     }
-    A->chosen = chosen;
+    A->asking = false;
     A->views = varmap_new(A->cx->perm);
     return any;
 }
@@ -592,7 +593,8 @@ Prog *pass_rematerialise(Ctx *cx, const Prog *in)
     p->dialect = in->dialect;
     for (int i = 0; i < in->entries.n; i++) {
         Entry en = in->entries.at[i];
-        Again A = {.cx = cx, .us = uses_entry(cx, &en), .made = varmap_new(cx->perm)};
+        Again A = {.cx = cx, .us = uses_entry(cx, &en), .asking = true};
+        A.made = varmap_new(cx->perm);
         A.views = varmap_new(cx->perm);
         A.own = varmap_new(cx->perm);
         A.inside = varmap_new(cx->perm);
