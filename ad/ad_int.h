@@ -8,6 +8,8 @@
 
 /* Has a value of the type derivatives, being of floats? All others are constants to them. */
 bool ad_is_float(Type t);
+/* An array of shape dims ++ that of val, which has val everywhere; val itself if there are none. */
+Atom ad_filled(Bld *bl, Loc loc, const Atom *dims, int n, Atom val);
 /* The zero of the type, a constant or an array of them. */
 Atom ad_zero(Bld *bl, Loc loc, Type t);
 /* The sum of two scalars or of two arrays of the same shape; without a statement where one is 0. */

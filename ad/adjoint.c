@@ -91,10 +91,8 @@ static Atom shifted(Bld *bl, const Var *v, const Piece *p, Atoms at, Atom ok)
     Vars ps = {0};
     if (d == v->type.rank) {
         Bld yes = bld_new(cx), no = bld_new(cx);
-        Atoms none = {0};
-        ad_atom(cx, &res, bld_exp(&yes, "adj", exp_index(cx, loc, p->val, at.at, d, true)));
-        ad_atom(cx, &none, atom_zero(v->type.elem));
-        return bld_exp(bl, "adj", exp_if(cx, loc, ok, bld_body(&yes, res), bld_body(&no, none)));
+        Atom there = bld_exp(&yes, "adj", exp_index(cx, loc, p->val, at.at, d, true));
+        return ad_if(bl, loc, ok, &yes, there, &no, atom_zero(v->type.elem));
     }
     Bld in = bld_new(cx);
     ad_atom(cx, &arrs, ad_iota(bl, loc, v->type.dims[d]));
@@ -176,32 +174,23 @@ static void settle_place(Rev *r, Var *v, const Piece *p)
         return;
     }
     Bld yes = bld_new(r->cx), no = bld_new(r->cx);
-    Atoms a = {0}, b = {0};
-    ad_atom(r->cx, &a, added_at(&yes, dense, p));
-    ad_atom(r->cx, &b, dense);
-    Exp *e = exp_if(r->cx, p->loc, ok, bld_body(&yes, a), bld_body(&no, b));
-    rev_set(r, v, bld_exp(&r->bl, "adj", e));
+    Atom added = added_at(&yes, dense, p);
+    rev_set(r, v, ad_if(&r->bl, p->loc, ok, &yes, added, &no, dense));
 }
 
 /* One contribution, if it is inside. */
 static void settle_one(Rev *r, Var *v, const Piece *p)
 {
-    Ctx *cx = r->cx;
-    Atom dense = rev_dense(r, v), ok = ad_inside(&r->bl, v->loc, &p->idx, v->type);
-    Bld yes = bld_new(cx), no = bld_new(cx);
-    DimIndexes at = {0};
+    Piece at = {.is_place = true, .safe = true, .loc = p->loc, .val = p->val};
     for (int d = 0; d < v->type.rank; d++) {
         bool whole = d >= p->idx.n;
         DimIndex one = {false, whole ? atom_i64(0) : p->idx.at[d], atom_i64(1), atom_i64(1)};
-        vec_push(cx->perm, &at, whole ? ad_whole(v->type, d) : one);
+        vec_push(r->cx->perm, &at.at, whole ? ad_whole(v->type, d) : one);
     }
-    Atom old = ad_at(&yes, v->loc, dense, &at, true);
-    Atom val = ad_add(&yes, v->loc, old, ad_as(&yes, v->loc, p->val, atom_type(old)));
-    Atoms a = {0}, b = {0};
-    ad_atom(cx, &a, ad_with(&yes, v->loc, dense, &at, val, true));
-    ad_atom(cx, &b, dense);
-    Exp *e = exp_if(cx, v->loc, ok, bld_body(&yes, a), bld_body(&no, b));
-    rev_set(r, v, bld_exp(&r->bl, "adj", e));
+    Bld yes = bld_new(r->cx), no = bld_new(r->cx);
+    Atom dense = rev_dense(r, v), ok = ad_inside(&r->bl, p->loc, &p->idx, v->type);
+    Atom added = added_at(&yes, dense, &at);
+    rev_set(r, v, ad_if(&r->bl, p->loc, ok, &yes, added, &no, dense));
 }
 
 void rev_settle(Rev *r, Var *v, const Piece *p)
@@ -213,7 +202,7 @@ void rev_settle(Rev *r, Var *v, const Piece *p)
     else if (p->dims.n == 0)
         settle_one(r, v, p);
     else
-        rev_set(r, v, ad_hist(&r->bl, v->loc, rev_dense(r, v), &p->dims, &p->idx, p->val));
+        rev_set(r, v, ad_hist(&r->bl, p->loc, rev_dense(r, v), &p->dims, &p->idx, p->val));
 }
 
 void rev_add_piece(Rev *r, Atom arr, Piece p)
@@ -239,8 +228,7 @@ void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, bool safe, A
 
 void rev_add_list(Rev *r, Loc loc, Atom arr, Atoms dims, Atoms idx, Atom val)
 {
-    (void)loc;
-    rev_add_piece(r, arr, (Piece){.dims = dims, .idx = idx, .val = val});
+    rev_add_piece(r, arr, (Piece){.loc = loc, .dims = dims, .idx = idx, .val = val});
 }
 
 Atom rev_take(Rev *r, Var *v)

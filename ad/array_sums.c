@@ -251,10 +251,8 @@ static Atom interchanged(Summer *S, const SumPlan *p)
 static Atom filled(Summer *S, const SumPlan *p)
 {
     const Exp *e = p->s->exp;
-    Exp *r = exp_new(S->bl->cx, E_REPLICATE, S->loc);
-    r->replicate.dims = e->replicate.dims;
-    r->replicate.val = ad_sum_rows(S->bl, S->loc, stacked(S, e->replicate.val));
-    return bld_exp(S->bl, "sums", r);
+    Atom sum = ad_sum_rows(S->bl, S->loc, stacked(S, e->replicate.val));
+    return ad_filled(S->bl, S->loc, e->replicate.dims.at, e->replicate.dims.n, sum);
 }
 
 Atom ad_sum_code(Summer *S, const SumPlan *p)

@@ -99,6 +99,14 @@ Atom ad_transposed(Bld *bl, Loc loc, Atom a)
     return bld_exp(bl, "turned", exp_rearrange(bl->cx, loc, perm, a));
 }
 
+Atom ad_if(Bld *bl, Loc loc, Atom test, Bld *yes, Atom a, Bld *no, Atom b)
+{
+    Atoms x = {0}, y = {0};
+    ad_atom(bl->cx, &x, a);
+    ad_atom(bl->cx, &y, b);
+    return bld_exp(bl, "chosen", exp_if(bl->cx, loc, test, bld_body(yes, x), bld_body(no, y)));
+}
+
 Exp *ad_soac(Ctx *cx, ExpKind k, Loc loc, Atom width, Atoms arrs)
 {
     Exp *e = exp_new(cx, k, loc);
@@ -191,18 +199,10 @@ Lambda *ad_choice(Ctx *cx, Loc loc, PrimOp op, PrimType t)
     Atom best = bld_binop(&bl, loc, op, a, b);
     Atom is_a = bld_binop(&bl, loc, OP_EQ, a, best), is_b = bld_binop(&bl, loc, OP_EQ, b, best);
     Atom first = bld_binop(&bl, loc, OP_MIN, i, j);
-    Bld x = bld_new(cx), y = bld_new(cx);
-    Atoms rx = {0}, ry = {0};
-    Bld both = bld_new(cx), alone = bld_new(cx);
-    Atoms rb = {0}, ra = {0};
-    ad_atom(cx, &rb, first);
-    ad_atom(cx, &ra, i);
-    Exp *in = exp_if(cx, loc, is_b, bld_body(&both, rb), bld_body(&alone, ra));
-    ad_atom(cx, &rx, bld_exp(&x, "at", in));
-    ad_atom(cx, &ry, j);
+    Bld x = bld_new(cx), y = bld_new(cx), both = bld_new(cx), alone = bld_new(cx);
+    Atom of_a = ad_if(&x, loc, is_b, &both, first, &alone, i);
     ad_atom(cx, &res, best);
-    Exp *e = exp_if(cx, loc, is_a, bld_body(&x, rx), bld_body(&y, ry));
-    ad_atom(cx, &res, bld_exp(&bl, "at", e));
+    ad_atom(cx, &res, ad_if(&bl, loc, is_a, &x, of_a, &y, j));
     return lambda_new(cx, ps, bld_body(&bl, res));
 }
 
@@ -215,11 +215,8 @@ Atom ad_where(Bld *bl, Loc loc, Atom at, int64_t i, Atom arr)
     Atoms arrs = {0}, res = {0};
     if (t.rank == 0) {
         Bld x = bld_new(cx), y = bld_new(cx);
-        Atoms a = {0}, b = {0};
-        ad_atom(cx, &a, arr);
-        ad_atom(cx, &b, atom_zero(t.elem));
         Atom is = bld_binop(bl, loc, OP_EQ, at, atom_i64(i));
-        return bld_exp(bl, "adj", exp_if(cx, loc, is, bld_body(&x, a), bld_body(&y, b)));
+        return ad_if(bl, loc, is, &x, arr, &y, atom_zero(t.elem));
     }
     ad_atom(cx, &arrs, at);
     ad_atom(cx, &arrs, arr);

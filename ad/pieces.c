@@ -196,13 +196,7 @@ static Piece of_rows(Lift *L, const Piece *p, Var *i)
         vec_append(cx->perm, &q.at, &p->at);
         return q;
     }
-    Atom at = atom_var(i);
-    if (p->dims.n) {
-        Exp *e = exp_new(cx, E_REPLICATE, L->loc);
-        e->replicate.dims = p->dims;
-        e->replicate.val = at;
-        at = bld_exp(&L->in->bl, "at", e);
-    }
+    Atom at = ad_filled(&L->in->bl, L->loc, p->dims.at, p->dims.n, atom_var(i));
     q.idx = (Atoms){0};
     ad_atom(cx, &q.idx, at);
     vec_append(cx->perm, &q.idx, &p->idx);

@@ -43,7 +43,7 @@ static Atom positions(Bld *bl, Loc loc, const Atoms *dims, int at, int axis, con
 Piece rev_as_list(Rev *r, const Var *v, const Piece *p)
 {
     int k;
-    Piece l = {.val = p->val};
+    Piece l = {.loc = p->loc, .val = p->val};
     if (!p->is_place)
         return *p;
     bool rows = is_rows(p, v->type, &k);

@@ -39,7 +39,7 @@ static bool stays_place(Sides *S, int k, const Piece *p, Piece *out)
     Ctx *cx = S->r->cx;
     Lift L = {.in = &S->side[k], .out = S->r, .loc = S->loc, .bound = S->bound[k]};
     L.own = varmap_new(cx->perm);
-    *out = (Piece){.is_place = true, .may_miss = true, .val = p->val};
+    *out = (Piece){.is_place = true, .may_miss = true, .loc = p->loc, .val = p->val};
     for (int d = 0; d < p->at.n; d++) {
         DimIndex at = p->at.at[d];
         if (at.is_slice || !rev_outside(&L, &at.start))
@@ -82,13 +82,7 @@ static Atoms nothing_like(Rev *in, Loc loc, const Piece *p)
 {
     Atoms as = {0};
     for (int i = 0; i < p->idx.n; i++) {
-        Atom none = atom_i64(-1);
-        if (p->dims.n) {
-            Exp *e = exp_new(in->cx, E_REPLICATE, loc);
-            e->replicate.dims = p->dims;
-            e->replicate.val = none;
-            none = bld_exp(&in->bl, "none", e);
-        }
+        Atom none = ad_filled(&in->bl, loc, p->dims.at, p->dims.n, atom_i64(-1));
         ad_atom(in->cx, &as, none);
     }
     ad_atom(in->cx, &as, ad_zero(&in->bl, loc, atom_type(p->val)));

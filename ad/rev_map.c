@@ -55,13 +55,8 @@ static const Exp *filled(const Rev *r, Atom arr)
 /* A row of what e makes. */
 static Atom filled_row(MapBack *M, const Exp *e)
 {
-    if (e->replicate.dims.n == 1)
-        return e->replicate.val;
-    Exp *row = exp_new(M->r->cx, E_REPLICATE, e->loc);
-    for (int d = 1; d < e->replicate.dims.n; d++)
-        ad_atom(M->r->cx, &row->replicate.dims, e->replicate.dims.at[d]);
-    row->replicate.val = e->replicate.val;
-    return bld_exp(&M->in.bl, "seed", row);
+    const Atoms *dims = &e->replicate.dims;
+    return ad_filled(&M->in.bl, e->loc, dims->at + 1, dims->n - 1, e->replicate.val);
 }
 
 static void seeds(MapBack *M)

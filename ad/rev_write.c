@@ -13,13 +13,11 @@ static Atom gathered(Rev *r, Loc loc, Atom seed, Atom width, const Atoms *idx)
     Vars ps = {0};
     for (int k = 0; k < idx->n; k++)
         vec_push(cx->perm, &ps, var_new(cx, "at", type_prim(T_I64), loc));
-    Atoms at = atoms_of_vars(cx, &ps), a = {0}, b = {0}, res = {0};
+    Atoms at = atoms_of_vars(cx, &ps), res = {0};
     Type t = atom_type(seed);
     Atom ok = ad_inside(&in, loc, &at, t);
-    ad_atom(cx, &a, bld_exp(&yes, "adj", exp_index(cx, loc, seed, at.at, at.n, true)));
-    ad_atom(cx, &b, ad_zero(&no, loc, type_drop(t, at.n)));
-    Exp *e = exp_if(cx, loc, ok, bld_body(&yes, a), bld_body(&no, b));
-    ad_atom(cx, &res, bld_exp(&in, "adj", e));
+    Atom there = bld_exp(&yes, "adj", exp_index(cx, loc, seed, at.at, at.n, true));
+    ad_atom(cx, &res, ad_if(&in, loc, ok, &yes, there, &no, ad_zero(&no, loc, type_drop(t, at.n))));
     Lambda *fn = lambda_new(cx, ps, bld_body(&in, res));
     return bld_exp(&r->bl, "adj", exp_map(cx, loc, width, *idx, fn));
 }
@@ -118,16 +116,13 @@ static void hist_choice(Rev *r, const Stm *s, PrimOp op, Stms *fwd)
     Type t = s->pat.at[0]->type;
     Bld bl = bld_new(cx);
     Type at_type = {T_I64, t.rank, t.dims};
-    Exp *none = exp_new(cx, E_REPLICATE, loc);
-    for (int k = 0; k < t.rank; k++)
-        ad_atom(cx, &none->replicate.dims, t.dims[k]);
-    none->replicate.val = atom_i64(-1);
+    Atom none = ad_filled(&bl, loc, t.dims, t.rank, atom_i64(-1));
     Exp *h = exp_new(cx, E_HIST, loc);
     *h = *e;
     h->soac.dests = (Dests){0};
     h->soac.nes = h->soac.arrs = (Atoms){0};
     vec_push(cx->perm, &h->soac.dests, *d);
-    vec_push(cx->perm, &h->soac.dests, (Dest){bld_exp(&bl, "none", none), d->rank});
+    vec_push(cx->perm, &h->soac.dests, (Dest){none, d->rank});
     vec_append(cx->perm, &h->soac.arrs, &e->soac.arrs);
     ad_atom(cx, &h->soac.arrs, ad_iota(&bl, loc, e->soac.width));
     ad_atom(cx, &h->soac.nes, e->soac.nes.at[0]);

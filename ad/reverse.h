@@ -189,6 +189,8 @@ Atom ad_i64(Bld *bl, Loc loc, Atom a);
 Lambda *ad_operator(Ctx *cx, Loc loc, PrimOp op, Type t);
 Atom ad_sum_rows(Bld *bl, Loc loc, Atom arr); /* along its first dimension */
 Atom ad_sum_all(Bld *bl, Loc loc, Atom arr);  /* a scalar */
+/* if test then (what yes has) a else (what no has) b */
+Atom ad_if(Bld *bl, Loc loc, Atom test, Bld *yes, Atom a, Bld *no, Atom b);
 Exp *ad_soac(Ctx *cx, ExpKind k, Loc loc, Atom width, Atoms arrs);
 /* Positions in bounds of the first idx.n dimensions of t: a bool. */
 Atom ad_inside(Bld *bl, Loc loc, const Atoms *idx, Type t);

@@ -7,16 +7,20 @@ bool ad_is_float(Type t)
     return prim_is_float(t.elem);
 }
 
+Atom ad_filled(Bld *bl, Loc loc, const Atom *dims, int n, Atom val)
+{
+    if (n == 0)
+        return val;
+    Exp *e = exp_new(bl->cx, E_REPLICATE, loc);
+    for (int d = 0; d < n; d++)
+        vec_push(bl->cx->perm, &e->replicate.dims, dims[d]);
+    e->replicate.val = val;
+    return bld_exp(bl, "filled", e);
+}
+
 Atom ad_zero(Bld *bl, Loc loc, Type t)
 {
-    Atom zero = atom_zero(t.elem);
-    if (t.rank == 0)
-        return zero;
-    Exp *e = exp_new(bl->cx, E_REPLICATE, loc);
-    for (int d = 0; d < t.rank; d++)
-        vec_push(bl->cx->perm, &e->replicate.dims, t.dims[d]);
-    e->replicate.val = zero;
-    return bld_exp(bl, "zero", e);
+    return ad_filled(bl, loc, t.dims, t.rank, atom_zero(t.elem));
 }
 
 static bool is_zero(Atom a)
