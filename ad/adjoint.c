@@ -1,7 +1,8 @@
 /* Adjoints as they come together, from the last use of a variable to its first.
  *
- * The adjoint of an array that is bound outside of the map around cannot be one value: each turn of
- * the map would have an array of its own, mostly zeros. What it contributes is kept in pieces
+ * The adjoint of an array that is bound outside of the map around cannot be one value: each
+ * iteration of the map would have an array of its own, mostly zeros; nor should that of a row that
+ * the map goes over, of which a few elements are read. What it contributes is kept in pieces
  * instead, which leave the map as they are (pieces.c), until they reach where the array is bound,
  * or no map is around: there they are added to the value. */
 #include "ad/reverse.h"
@@ -12,13 +13,6 @@ Rev rev_inner(const Rev *r)
     in.fwd = (Stms){0};
     in.bl = bld_new(r->cx);
     in.adjoint = varmap_new(r->cx->perm);
-    return in;
-}
-
-Rev rev_inner_map(const Rev *r, VarSet *bound)
-{
-    Rev in = rev_inner(r);
-    in.inside = bound;
     return in;
 }
 

@@ -34,7 +34,8 @@ static void begin(MapBack *M)
             atom_is_int(def->iota.stride, 1))
             varset_add(M->its.L.own, p);
     }
-    M->in = rev_inner_map(r, inside);
+    M->in = rev_inner(r);
+    M->in.inside = inside;
     M->its.L.in = &M->in;
     M->its.L.out = r;
     M->its.L.loc = e->loc;

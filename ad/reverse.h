@@ -58,8 +58,6 @@ static inline bool rev_active(const Rev *r, Atom a)
 {
     return a.var && varset_has(r->active, a.var);
 }
-/* A state for the body of a map that binds `bound`. */
-Rev rev_inner_map(const Rev *r, VarSet *bound);
 bool rev_has(const Rev *r, const Var *v); /* is there an adjoint that may not be zero? */
 /* Is the adjoint of v kept in pieces, since v is an array that is not inside? */
 bool rev_apart(const Rev *r, const Var *v);
