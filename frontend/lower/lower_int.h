@@ -362,10 +362,6 @@ ExtType ext_type_of(Low *L, const AType *at); /* of a type without parameters */
  * of arrays. */
 void ext_leaves(Low *L, const AType *at, const Val *v, Atoms *out);
 
-/* --- lower_trace.c --- */
-
-void lower_trace(Low *L, const Env *env, const AExp *e, const Attr *trace, const Val *v);
-
 /* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ------------------------------------ */
 
 /* NULL if the builtin is not of that file's. */
