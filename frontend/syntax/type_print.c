@@ -129,6 +129,15 @@ static const char *class_name(TypeClass c)
 
 static void put_type(const Put *p, const AType *t, bool atom);
 
+/* As an argument of a type: an array is in parentheses, else its size would be one, too. */
+static void put_argument(const Put *p, const AType *t)
+{
+    bool array = type_deref(t)->kind == TY_ARRAY;
+    out_puts(p->o, array ? "(" : "");
+    put_type(p, t, true);
+    out_puts(p->o, array ? ")" : "");
+}
+
 /* A type parameter; an abstract type with its module and arguments. */
 static void put_var(const Put *p, const AType *t, bool atom)
 {
@@ -144,7 +153,7 @@ static void put_var(const Put *p, const AType *t, bool atom)
         if (size)
             put_size(p, t->sargs.at[sizes++], false);
         else
-            put_type(p, t->targs.at[types++], true);
+            put_argument(p, t->targs.at[types++]);
         out_puts(p->o, size ? "]" : "");
     }
     if (args && atom)
