@@ -56,6 +56,7 @@ bool fe_check_parsed(Ast *ast)
     stage_enter("check");
     int errors = diag_errors();
     Ck ck = {.a = ast->arena, .ast = ast, .exp = infer_exp, .apply = module_apply};
+    acc_type(&ck); /* of the outermost scope */
     check_prelude(&ck);
     if (diag_errors() > errors) {
         diag_flush();

@@ -45,7 +45,13 @@ void check_top(Ck *ck, Def *d)
 static bool has_type_var(void *env, const AType *t)
 {
     t = type_deref(t);
-    return t->kind == TY_VAR || type_any_part(t, has_type_var, env);
+    bool var = t->kind == TY_VAR && !type_is_acc(t);
+    return var || type_any_part(t, has_type_var, env);
+}
+
+static bool has_acc(void *env, const AType *t)
+{
+    return type_is_acc(t) || type_any_part(type_deref(t), has_acc, env);
 }
 
 /* The type written for the pattern, or for all of its parts; NULL: there is none. */
@@ -69,6 +75,9 @@ static bool check_interface(Ck *ck, const char *what, const AType *t, Loc loc)
 {
     if (has_type_var(NULL, t))
         ck_error(ck, loc, "an entry point cannot be polymorphic: %s has type `%s`", what,
+                 show(ck, t));
+    else if (has_acc(NULL, t))
+        ck_error(ck, loc, "%s of an entry point cannot be or hold an accumulator (`%s`)", what,
                  show(ck, t));
     else if (ty_has_fun(t))
         ck_error(ck, loc, "%s of an entry point cannot be or hold a function (`%s`)", what,

@@ -24,9 +24,14 @@ bool al_is_product(const AType *t)
     return type_is_composite(t);
 }
 
+bool al_is_unique(const AType *t)
+{
+    return t->unique || type_is_acc(t);
+}
+
 static bool any_unique(const AType *t, bool unique)
 {
-    unique |= t->unique;
+    unique |= al_is_unique(t);
     if (!al_is_product(t))
         return unique && (t->kind == TY_ARRAY || t->kind == TY_VAR);
     for (int i = 0; i < t->elems.n; i++)
@@ -123,7 +128,7 @@ Al *al_union(Co *co, const Al *x, const Al *y)
 
 void al_leaves(const AType *t, Al *al, bool unique, Leaves *out, Arena *a)
 {
-    unique |= t->unique;
+    unique |= al_is_unique(t);
     if (al_is_product(t)) {
         for (int i = 0; i < t->elems.n; i++)
             al_leaves(t->elems.at[i], al_kid(al, i), unique, out, a);
@@ -254,13 +259,13 @@ Var *al_make_up(Co *co, VarKind kind, const char *name, Loc loc)
  * parameter of its own: it was not handed that, so it has made it. */
 static bool makes_hidden(const Binding *b, const AType *t, bool unique)
 {
-    unique |= t->unique;
+    unique |= al_is_unique(t);
     if (t->kind == TY_FUN)
         return makes_hidden(b, t->fun.result, false);
     for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
         if (makes_hidden(b, t->elems.at[i], unique))
             return true;
-    return t->kind == TY_VAR && !unique && !al_binds_type(b, t);
+    return t->kind == TY_VAR && !unique && !al_binds_type(b, t) && !type_is_acc(t);
 }
 
 /* A component of the value of a top-level definition. It may be consumed if it is made anew at each
@@ -468,11 +473,14 @@ static void consumed_outside(Co *co, const Var *v, Loc loc)
                  name);
     else
         ck_error(co->ck, loc, "`%s` is consumed in a function, but it is bound outside", name);
-    ck_note(co->ck, v->loc, "`%s` is bound here; %suse `copy %s`", name,
-            kind == FRAME_BODY || (kind == FRAME_CONDITION && !own)
-                ? "make it a loop parameter, or "
-                : "",
-            name);
+    bool carried = kind == FRAME_BODY || (kind == FRAME_CONDITION && !own);
+    if (type_is_acc(v->type))
+        ck_note(co->ck, v->loc, "`%s` is bound here; %s", name,
+                carried ? "make it a loop parameter"
+                        : "only the function that is given an accumulator can use it");
+    else
+        ck_note(co->ck, v->loc, "`%s` is bound here; %suse `copy %s`", name,
+                carried ? "make it a loop parameter, or " : "", name);
 }
 
 /* Whether a ref may be consumed here; else says why not. */

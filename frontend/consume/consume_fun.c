@@ -114,6 +114,21 @@ static const AType *result_after(const AType *t, int params)
     return t;
 }
 
+/* A function returns the accumulators that it was given, none from outside. */
+static void check_accumulators(Co *co, const Leaves *ls, Loc loc)
+{
+    for (int i = 0; i < ls->n; i++) {
+        const Ref *r = type_is_acc(ls->at[i].t) ? why_unfresh(co, &ls->at[i]).outside : NULL;
+        if (!r)
+            continue;
+        ck_error(co->ck, loc,
+                 "this function may return the accumulator `%s`, which it was not given",
+                 r->v->name);
+        ck_note(co->ck, r->v->loc, "`%s` is bound here", r->v->name);
+        return;
+    }
+}
+
 /* The type of a function with this body, which says what the caller need not know to share memory
  * with others: declared, or found out. */
 static AType *settle_result(Co *co, AType *t, int params, bool declared, const AExp *body, Al *al,
@@ -129,6 +144,7 @@ static AType *settle_result(Co *co, AType *t, int params, bool declared, const A
     int next = 0;
     al_leaves(res, al, false, &ls, co->a);
     al_count(co, res, &ls);
+    check_accumulators(co, &ls, loc);
     res = infer_unique(co, al_add_unique(co, res, body->type), &ls, &next);
     return with_result(co, t, params, res);
 }
@@ -240,7 +256,7 @@ Al *co_lambda(Co *co, AExp *e)
 static bool can_alias(const AType *t, bool unique)
 {
     t = result_after(t, -1);
-    unique |= t->unique;
+    unique |= al_is_unique(t);
     for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
         if (can_alias(t->elems.at[i], unique))
             return true;
@@ -266,8 +282,8 @@ typedef enum { FITS, CONSUMES, NOT_UNIQUE } Fit;
 /* Is every component of t unique that is so in `want`? */
 static bool as_unique(const AType *t, const AType *want, bool unique, bool wanted)
 {
-    unique |= t->unique;
-    wanted |= want->unique;
+    unique |= al_is_unique(t);
+    wanted |= al_is_unique(want);
     for (int i = 0; al_is_product(want) && t->kind == want->kind && i < want->elems.n; i++)
         if (!as_unique(t->elems.at[i], want->elems.at[i], unique, wanted))
             return false;
@@ -313,7 +329,7 @@ void co_check_functions(Co *co, const AExp *e, const AType *want)
 static Al *result_al(Co *co, const AType *t, bool unique, RefSet *kept)
 {
     Al *c = al_none(co);
-    unique |= t->unique;
+    unique |= al_is_unique(t);
     if ((unique && t->kind != TY_FUN) || !al_holds_arrays(t))
         return c;
     for (int i = 0; al_is_product(t) && i < t->elems.n; i++)

@@ -137,6 +137,8 @@ typedef VEC(Leaf) Leaves;
 bool al_holds_arrays(const AType *t);
 /* A tuple or record; a sum too: it has leaves for what each of its constructors holds. */
 bool al_is_product(const AType *t);
+/* Marked `*`, as accumulators always are: whoever is given one uses it up. */
+bool al_is_unique(const AType *t);
 /* Whether any component is marked `*`; on scalars and functions it means nothing. */
 bool al_any_unique(const AType *t);
 /* Whether t is a type parameter of the definition. */

@@ -52,6 +52,8 @@ static Val *call_builtin(Low *L, const Fun *fn, Val **args, Loc loc)
     Call c = {fn, fn->bind->builtin, args, fn->arity, loc};
     Val *v = lower_soac(L, &c);
     if (!v)
+        v = lower_accumulator(L, &c);
+    if (!v)
         v = lower_array_builtin(L, &c);
     if (!v)
         v = lower_prim(L, &c);

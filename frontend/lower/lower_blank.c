@@ -108,6 +108,8 @@ static Val *blank(const Blank *b, const AType *at, Atoms dims)
     case TY_SUM: return blank_sum(b, at, dims);
     case TY_VAR: {
         const Env *en = env_find(b->env, at->var);
+        if (type_is_acc(at) && L->acc)
+            return L->acc;
         if (!en) /* nobody can tell: there is no value of that type */
             return blank(b, &(AType){.kind = TY_TUPLE}, dims);
         if (!en->type)

@@ -80,6 +80,11 @@ struct Env {
     Env *next;
 };
 
+/* An accumulator is the list of what was written to it: a tuple of arrays like those that it is
+ * for, which are there for their sizes alone, how many writes there were, and the indices and
+ * values of the first of them; what these two are decides lower_acc.c. */
+enum { ACC_LIKE, ACC_COUNT, ACC_AT, ACC_VALUES };
+
 /* Known about i64 atoms in a scope: res = op a b, a == b, or a >= 0. */
 typedef enum { FACT_OP, FACT_EQ, FACT_NONNEG } FactKind;
 typedef struct {
@@ -121,12 +126,13 @@ typedef struct Low {
     VEC(const Def *) met;    /* these */
     PtrMap *shared;          /* of the program: Def -> Shared (lower_function.c) */
     int *n_functions;        /* of the program */
-    unsigned attrs;          /* of the expression around, for the SOACs directly inside */
-    bool unsafe;             /* inside #[unsafe] */
-    Loc site;                /* in library code: the call in the user's program */
-    const char *tmp;         /* the base name of what has no better one */
-    int n_varying;           /* sizes of type variables' values made up so far */
-    int n_calls;             /* of functions of the program, up to MAX_CALLS: most are inlined */
+    Val *acc;        /* the accumulator that the innermost function that writes began with */
+    unsigned attrs;  /* of the expression around, for the SOACs directly inside */
+    bool unsafe;     /* inside #[unsafe] */
+    Loc site;        /* in library code: the call in the user's program */
+    const char *tmp; /* the base name of what has no better one */
+    int n_varying;   /* sizes of type variables' values made up so far */
+    int n_calls;     /* of functions of the program, up to MAX_CALLS: most are inlined */
     VarMap
         *guards; /* the names of values that are asserted: the assertion of each; NULL: none yet */
     PtrSet *droppable; /* assertions that go if none of their names is used */
@@ -362,10 +368,11 @@ ExtType ext_type_of(Low *L, const AType *at); /* of a type without parameters */
  * of arrays. */
 void ext_leaves(Low *L, const AType *at, const Val *v, Atoms *out);
 
-/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ------------------------------------ */
+/* --- lower_soac.c, lower_acc.c, lower_array.c, lower_prim.c: builtins ----------------------- */
 
 /* NULL if the builtin is not of that file's. */
 Val *lower_soac(Low *L, const Call *c);
+Val *lower_accumulator(Low *L, const Call *c);
 Val *lower_array_builtin(Low *L, const Call *c);
 Val *copied(Low *L, Loc loc, const Val *v); /* its arrays, in memory of their own */
 Val *lower_prim(Low *L, const Call *c);

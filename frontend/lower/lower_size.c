@@ -17,6 +17,8 @@ static void meet_at(Low *L, const Env *env, const AType *at, const Val *v, int d
         }
         meet_at(L, env, at->array.elem, v, depth + 1);
     }
+    if (type_is_acc(at))
+        meet_at(L, env, at->targs.at[0], v->elems.at[ACC_LIKE], 0);
     bool parts = type_is_composite(at) && at->kind != TY_SUM && v->kind == V_TUPLE && !v->sum;
     for (int i = 0; parts && i < at->elems.n && i < v->elems.n; i++)
         meet_at(L, env, at->elems.at[i], v->elems.at[i], depth);
@@ -108,7 +110,7 @@ static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, L
     vec_append(L->cx->perm, &all, &outer);
     for (; at && at->kind == TY_ARRAY; at = type_deref(at->array.elem))
         vec_push(L->cx->perm, &all, size_deref(at->array.dim));
-    if (at && at->kind == TY_VAR && at->var->cls <= TC_SIZED) {
+    if (at && at->kind == TY_VAR && at->var->cls <= TC_SIZED && !type_is_acc(at)) {
         add_varying_sizes(L, v, &all, out);
         return;
     }
@@ -319,6 +321,8 @@ static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth, 
             env = bind_at(L, env, at->elems.at[k], sum_holds(L, v, k), depth, bind);
         return env;
     case TY_VAR:
+        if (type_is_acc(at))
+            return bind_at(L, env, at->targs.at[0], v->elems.at[ACC_LIKE], 0, bind);
         if (!env_find(env, at->var)) {
             env = env_add(L, env, at->var, (Val *)v);
             env->drop = depth;
@@ -393,6 +397,10 @@ Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use, con
         return env;
     scheme = type_deref(scheme);
     use = type_deref(use);
+    if (type_is_acc(scheme))
+        return type_is_acc(use)
+                   ? sizes_from_use(L, env, scheme->targs.at[0], use->targs.at[0], env_use)
+                   : env;
     if (scheme->kind == TY_VAR && !env_find(env, scheme->var)) {
         env = env_add(L, env, scheme->var, NULL);
         env->type = use;

@@ -25,6 +25,7 @@ static const Row rows[] = {
     {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
 #define MEMBER(id, name, on, scheme, doc, example, gives)                                          \
     {name, on, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
+#define PRIVATE(id, name, scheme) {name, NULL, scheme, NULL, BI_##id},
 #include "frontend/syntax/builtins.def"
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -39,6 +40,24 @@ static const struct {
 #define ALIAS(id, name, scheme, doc, example, gives)    {NULL, name},
 #include "frontend/syntax/builtins.def"
 };
+
+/* --- Types ---------------------------------------------------------------------------------- */
+
+/* type~ acc 't: abstract, and of no module. */
+Binding *acc_type(Ck *ck)
+{
+    if (ck->acc)
+        return ck->acc;
+    TypeDecl *d = NEW(ck->a, TypeDecl);
+    Binding *t = new_binding(ck, BIND_TYPE_PARAM, intern("t"), (Loc){0, 0});
+    t->cls = TC_VALUE;
+    *d = (TypeDecl){.name = intern("acc"), .lifted = TP_TYPE_LIFTED_SIZE, .acc = true};
+    d->bind = ck->acc = new_binding(ck, BIND_TYPE, d->name, (Loc){0, 0});
+    d->bind->tdecl = d;
+    d->bind->cls = TC_SIZED;
+    vec_push(ck->a, &d->tparams, ((TParam){.name = t->name, .kind = TP_TYPE, .bind = t}));
+    return ck->acc;
+}
 
 /* --- Schemes -------------------------------------------------------------------------------- */
 
@@ -56,6 +75,17 @@ static Binding *scheme_param(Scheme *sc, BindKind kind, const char *name)
     Binding *b = new_binding(sc->ck, kind, name, ((Loc){0, 0}));
     vec_push(sc->ck->a, &sc->params, b);
     return b;
+}
+
+static AType *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindings *exists);
+
+static AType *scheme_acc(Scheme *sc, const TypeExp *te, Bindings *named)
+{
+    AType *t = NEW(sc->ck->a, AType);
+    t->kind = TY_VAR;
+    t->var = acc_type(sc->ck);
+    vec_push(sc->ck->a, &t->targs, scheme_type(sc, te->args.at[0], named, NULL));
+    return t;
 }
 
 static AType *scheme_name(Scheme *sc, const char *name)
@@ -104,7 +134,7 @@ static AType *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindin
 {
     Ck *ck = sc->ck;
     switch (te->kind) {
-    case TE_NAME: return scheme_name(sc, te->name);
+    case TE_NAME: return te->args.n ? scheme_acc(sc, te, named) : scheme_name(sc, te->name);
     case TE_ARRAY: {
         AType *elem = scheme_type(sc, te->elem, named, exists);
         return ty_array(ck, scheme_size(sc, te->dim, named), elem);
@@ -157,6 +187,7 @@ static Binding *make(Ck *ck, const char *name, const Row *r, const PrimType *t, 
     Scheme sc = {.ck = ck, .t = t};
     Bindings named = {0}, exists = {0};
     b->builtin = r->id;
+    b->for_prelude = !r->doc;
     b->scalar = t ? *t : T_BOOL;
     b->type = scheme_type(&sc, ctx.type, &named, &exists);
     b->tparams = sc.params;
@@ -246,7 +277,7 @@ void try_builtins(struct rt_spelling *sp)
     PrimType s = T_BOOL;
     bool member = dot && prim_named(intern_n(sp->word, (size_t)(dot - sp->word)), &s);
     for (int i = 0; i < N_ROWS; i++) {
-        if (!member && !rows[i].on) {
+        if (!member && !rows[i].on && rows[i].doc) {
             rt_spell_try(sp, rows[i].name);
         } else if (member && member_on(&rows[i], s)) {
             char text[64];
@@ -264,7 +295,7 @@ void fe_builtins(const char *module, void (*fn)(void *env, const char *name), vo
     if (module && !prim_named(module, &s))
         return;
     for (int i = 0; i < N_ROWS; i++)
-        if (module ? in_module(&rows[i], s) : !rows[i].on)
+        if (module ? in_module(&rows[i], s) : !rows[i].on && rows[i].doc)
             fn(env, rows[i].name);
     for (int u = 0; module && u < N_PRIM_TYPES; u++)
         fn(env, prim_type_text[u]);

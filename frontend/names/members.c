@@ -64,16 +64,18 @@ Binding *module_member(Ck *ck, Module *m, const char *name, Space space)
     if (m->intrinsics && space == SPACE_TERM)
         return find_builtin(ck, name);
     if (m->intrinsics && space == SPACE_TYPE)
-        return scalar_type(ck, name);
+        return provided_type(ck, name);
     if (m->scalar && space == SPACE_TERM)
         return find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", prim_type_text[m->of], name)));
     return m->scalar && space == SPACE_TYPE ? scalar_type_member(ck, m, name) : NULL;
 }
 
-Binding *scalar_type(Ck *ck, const char *name)
+Binding *provided_type(Ck *ck, const char *name)
 {
     PrimType s;
     bool is = prim_named(name, &s);
+    if (!strcmp(name, "acc"))
+        return acc_type(ck);
     return is ? module_member(ck, scalar_module(ck, s), intern("t"), SPACE_TYPE) : NULL;
 }
 

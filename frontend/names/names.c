@@ -160,7 +160,8 @@ const Scope *find_global(Ck *ck, const char *name, Space space)
 static bool is_known(const Ck *ck, const Scope *s)
 {
     const File *f = ck->file ? ck->file : ck->ast->main; /* whose entry points come last */
-    return (s->file == f || s->file == ck->prelude) && (!ck->horizon || s->seq < ck->horizon);
+    bool there = s->file == f || (s->file == ck->prelude && !s->local);
+    return there && (!ck->horizon || s->seq < ck->horizon);
 }
 
 /* Names may be many: they are found, not gone through. */
@@ -249,6 +250,21 @@ Module *module_of_exp(Ck *ck, const AExp *e)
 
 /* --- Look-up -------------------------------------------------------------------------------- */
 
+/* What the prelude defines, also for itself alone. */
+static Binding *in_prelude(Ck *ck, const char *name, Space space)
+{
+    const Scope *s = find_global(ck, name, space);
+    while (s && s->file != ck->prelude)
+        s = s->hidden;
+    return s ? s->bind : NULL;
+}
+
+static Binding *provided(Ck *ck, const char *name)
+{
+    Binding *b = find_builtin(ck, name);
+    return b && b->for_prelude && ck->file != ck->prelude ? NULL : b;
+}
+
 /* The binding of a name, with or without dots; NULL if there is none. */
 Binding *find_binding(Ck *ck, const char *name, Space space)
 {
@@ -256,12 +272,13 @@ Binding *find_binding(Ck *ck, const char *name, Space space)
     Module *outer;
     if (dot) {
         Module *m = module_path(ck, intern_n(name, (size_t)(dot - name)), &known, &outer);
-        return m ? module_member(ck, m, intern(dot + 1), space) : NULL;
+        Binding *b = m ? module_member(ck, m, intern(dot + 1), space) : NULL;
+        return b || !m || !m->intrinsics ? b : in_prelude(ck, intern(dot + 1), space);
     }
     Binding *b = in_scope(ck, name, space);
     return b                     ? b
-           : space == SPACE_TERM ? find_builtin(ck, name)
-           : space == SPACE_TYPE ? scalar_type(ck, name)
+           : space == SPACE_TERM ? provided(ck, name)
+           : space == SPACE_TYPE ? provided_type(ck, name)
                                  : NULL;
 }
 

@@ -57,6 +57,8 @@ static inline bool is_parametric(const Module *m)
 /* --- builtins.c ----------------------------------------------------------------------------- */
 
 Binding *find_builtin(Ck *ck, const char *name); /* "map", "+", "f32.sqrt", or NULL */
+/* The type of accumulators, which takes the type of an array. */
+Binding *acc_type(Ck *ck);
 /* Builtins and members that a misspelt name may mean. */
 struct rt_spelling;
 void try_builtins(struct rt_spelling *sp);
@@ -69,7 +71,7 @@ Module *module_new(Ck *ck, Loc loc);
 /* The module of a scalar type. */
 Module *scalar_module(Ck *ck, PrimType s);
 /* The type of that name that every program has, or NULL. */
-Binding *scalar_type(Ck *ck, const char *name);
+Binding *provided_type(Ck *ck, const char *name);
 /* The module by which the operators that are provided can be named where others hide them. */
 Module *intrinsics_module(Ck *ck);
 /* The member of that name, or NULL. */

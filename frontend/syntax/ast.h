@@ -167,6 +167,8 @@ struct AType {
 /* Follows inference variables at the root. */
 AType *type_deref(const AType *t);
 Size *size_deref(const Size *s);
+/* Whether it is one of accumulators, `acc ([n]i32)`. */
+bool type_is_acc(const AType *t);
 /* As Futhark prints it: `[n][4]f32`, `(i32, *[m]bool)`, `{x: f32, y: f32}`, `(n: i64) -> [n]i64`.
  * In the permanent arena of `a`. */
 const char *type_str(Arena *a, const AType *t);
@@ -221,6 +223,7 @@ typedef enum {
 #define BUILTIN(id, name, scheme, doc, example, gives)    BI_##id,
 #define OPERATOR(id, name, scheme, doc, example, gives)   BI_##id,
 #define MEMBER(id, name, on, scheme, doc, example, gives) BI_##id,
+#define PRIVATE(id, name, scheme)                         BI_##id,
 #include "frontend/syntax/builtins.def"
     N_BUILTINS
 } BuiltinId;
@@ -257,6 +260,7 @@ struct Binding {
     PrimType scalar;        /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
     TypeClass cls;          /* BIND_TYPE_PARAM, abstract BIND_TYPE */
     struct TypeDecl *tdecl; /* BIND_TYPE */
+    bool for_prelude;       /* BIND_BUILTIN: for the prelude alone */
     struct Binding *stands; /* a value seen as of a module type: that of the module at hand */
     bool by_default; /* BIND_DEF: nothing but a default made the numbers in its type i32 or f64 */
     bool fresh;      /* a value of an abstract type: each use has a copy of its own, since
@@ -556,9 +560,10 @@ typedef struct TypeDecl {
     TParams tparams;
     TypeExp *te;
     Binding *bind;
-    AType *type;            /* [check] in terms of tparams; anonymous sizes in it are unbound
-                             * variables (SZ_META). NULL: an abstract type */
-    const char *module;     /* [check] abstract: the module that it is of, for messages, or NULL */
+    AType *type;        /* [check] in terms of tparams; anonymous sizes in it are unbound
+                         * variables (SZ_META). NULL: an abstract type */
+    bool acc;           /* [check] abstract: the type of accumulators, which stands for nothing */
+    const char *module; /* [check] abstract: the module that it is of, for messages, or NULL */
     struct TypeDecl *means; /* [check] abstract: what it stands for; NULL in a parameter */
 } TypeDecl;
 

@@ -35,6 +35,12 @@ bool type_any_part(const AType *t, bool (*ask)(void *env, const AType *part), vo
     return false;
 }
 
+bool type_is_acc(const AType *t)
+{
+    t = type_deref(t);
+    return t->kind == TY_VAR && t->var->tdecl && t->var->tdecl->acc;
+}
+
 bool names_same(const Names *a, const Names *b)
 {
     if (a->n != b->n)

@@ -110,6 +110,7 @@ typedef struct Ck {
     const char *path; /* "A.B." for what is declared there; for messages */
     PtrMap *builtins; /* by name: the bindings of builtins made so far */
     Module *scalars[N_PRIM_TYPES], *intrinsics;
+    Binding *acc;     /* the type of accumulators, when it was first used */
     int in_module;    /* modules around the declarations at work, other than files */
     int applying;     /* applications of parametric modules around, */
     int applications; /* and all so far */
