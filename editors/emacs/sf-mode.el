@@ -31,7 +31,8 @@
 (defconst sf-builtins
   '("map" "map1" "map2" "map3" "map4" "map5" "reduce" "reduce_comm" "scan" "exscan" "redomap" "scanomap"
     "filter" "partition" "scatter" "scatter_2d" "scatter_3d" "reduce_by_index"
-    "reduce_by_index_2d" "reduce_by_index_3d" "zip" "zip2" "zip3" "zip4" "zip5" "unzip" "unzip2"
+    "reduce_by_index_2d" "reduce_by_index_3d" "scatter_stream" "reduce_by_index_stream" "write"
+    "zip" "zip2" "zip3" "zip4" "zip5" "unzip" "unzip2"
     "unzip3" "unzip4" "unzip5" "iota" "replicate" "tabulate" "tabulate_2d" "tabulate_3d"
     "rotate" "reverse" "transpose" "rearrange" "flatten" "flatten_3d" "flatten_4d" "unflatten"
     "unflatten_3d" "unflatten_4d" "concat" "length" "indices" "head" "last" "tail" "init" "take"

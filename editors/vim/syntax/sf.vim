@@ -24,7 +24,8 @@ syn keyword sfType bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64
 syn keyword sfBoolean true false
 syn keyword sfBuiltin map map1 map2 map3 map4 map5 reduce reduce_comm scan exscan redomap scanomap
 syn keyword sfBuiltin filter partition scatter scatter_2d scatter_3d reduce_by_index reduce_by_index_2d
-syn keyword sfBuiltin reduce_by_index_3d zip zip2 zip3 zip4 zip5 unzip unzip2 unzip3 unzip4 unzip5
+syn keyword sfBuiltin reduce_by_index_3d scatter_stream reduce_by_index_stream write
+syn keyword sfBuiltin zip zip2 zip3 zip4 zip5 unzip unzip2 unzip3 unzip4 unzip5
 syn keyword sfBuiltin iota replicate tabulate tabulate_2d tabulate_3d rotate reverse transpose
 syn keyword sfBuiltin rearrange flatten flatten_3d flatten_4d unflatten unflatten_3d unflatten_4d
 syn keyword sfBuiltin concat length indices head last tail init take drop split copy sum product
