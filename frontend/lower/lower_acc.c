@@ -177,14 +177,17 @@ static Val *lower_acc_list(Low *L, const Call *c)
 
 /* --- How many writes a function makes ------------------------------------------------------- */
 
-/* A body, and those around it. */
+/* A body, and those around it, all inside of a function that writes; what it binds besides its
+ * statements. */
 typedef struct Around {
     const Stms *stms;
+    const Vars *params;
+    const Var *i;
     const struct Around *up;
 } Around;
 
-/* The expression whose result number *res is v, and the body that it stands in; NULL: v is a
- * parameter of a loop. */
+/* The expression whose result number *res is v, and the body that it stands in; NULL: there is no
+ * such statement. */
 static const Exp *made_by(const Around **at, const Var *v, int *res)
 {
     for (; *at; *at = (*at)->up)
@@ -196,54 +199,109 @@ static const Exp *made_by(const Around **at, const Var *v, int *res)
     return NULL;
 }
 
-static int most_writes(const Around *at, Atom n);
-
-static int most_in(const Body *b, const Around *up, int res)
+/* Makes of the number one that is computed here, outside of these bodies; false if it depends on
+ * more than scalars that they compute of what is known outside. */
+static bool computed_outside(Low *L, const Around *at, Atom *n)
 {
-    Around at = {&b->stms, up};
-    return most_writes(&at, b->res.at[res]);
-}
-
-/* The most that n can be, which counts writes from 0 in `at`, or what n can be more than the
- * parameter of the loop around. -1: that cannot be seen, or is more than MANY_WRITES. */
-static int most_writes(const Around *at, Atom n)
-{
-    int res, a = -1, b = -1, times = 1;
-    if (!n.var)
-        return (int)n.c.i;
-    const Exp *e = made_by(&at, n.var, &res);
+    int res;
+    for (const Around *in = at; n->var && in; in = in->up)
+        if (in->i == n->var || (in->params && vars_find(in->params, n->var) >= 0))
+            return false;
+    const Exp *e = n->var ? made_by(&at, n->var, &res) : NULL;
     if (!e)
-        return 0;
-    if (e->kind == E_PRIM && e->prim.op == OP_ADD && !e->prim.args.at[1].var) {
-        a = most_writes(at, e->prim.args.at[0]);
-        b = (int)e->prim.args.at[1].c.i;
-    } else if (e->kind == E_IF) {
-        a = most_in(e->branch.then_, at, res);
-        b = most_in(e->branch.else_, at, res);
-        return a < 0 || b < 0 ? -1 : a > b ? a : b;
-    } else if (e->kind == E_LOOP && e->loop.kind == LOOP_FOR && !e->loop.bound.var) {
-        bool few = e->loop.bound.c.i <= MANY_WRITES;
-        a = few ? most_writes(at, e->loop.inits.at[res]) : -1;
-        b = most_in(e->loop.body, at, res);
-        times = e->loop.bound.c.i < 0 || !few ? 0 : (int)e->loop.bound.c.i;
+        return true;
+    if (exp_traps(e) || (e->kind != E_PRIM && e->kind != E_CONV))
+        return false;
+    Exp *c = arena_memdup(L->cx->perm, e, sizeof *e);
+    if (e->kind == E_CONV && !computed_outside(L, at, &c->conv.arg))
+        return false;
+    if (e->kind == E_PRIM) {
+        c->prim.args = (Atoms){0};
+        vec_append(L->cx->perm, &c->prim.args, &e->prim.args);
+        for (int i = 0; i < c->prim.args.n; i++)
+            if (!computed_outside(L, at, &c->prim.args.at[i]))
+                return false;
     }
-    bool known = a >= 0 && b >= 0 && a + times * b <= MANY_WRITES;
-    return known ? a + times * b : -1;
+    *n = emit(L, c);
+    return true;
 }
 
-/* acc_most dest f xs: the most writes that f makes for an element of xs, if that can be seen. */
+/* The most writes that there can be, if that is seen. Exact: there are as many. Any number of exact
+ * ones will do for lists of all elements; of others, which leave room, few. */
+typedef struct {
+    bool seen, exact;
+    Atom n;
+} Most;
+
+static Most most_writes(Low *L, const Around *at, Atom n);
+
+static Most most_in(Low *L, const Body *b, const Vars *params, const Var *i, const Around *up,
+                    int res)
+{
+    Around at = {&b->stms, params, i, up};
+    return most_writes(L, &at, b->res.at[res]);
+}
+
+/* The larger one. */
+static Most either(Most a, Most b)
+{
+    if (!a.seen || !b.seen)
+        return (Most){0};
+    if (atom_eq(a.n, b.n))
+        return (Most){true, a.exact && b.exact, a.n};
+    return (Most){!a.n.var && !b.n.var, false, a.n.c.i > b.n.c.i ? a.n : b.n};
+}
+
+static Most most_of_loop(Low *L, const Around *at, const Exp *e, int res)
+{
+    Most before = most_writes(L, at, e->loop.inits.at[res]);
+    Most each = most_in(L, e->loop.body, &e->loop.params, e->loop.i, at, res);
+    Atom turns = e->loop.bound;
+    if (e->loop.kind != LOOP_FOR || !before.seen || !each.seen || !computed_outside(L, at, &turns))
+        return (Most){0};
+    turns = at_least_0(L, e->loc, emit_conv(L, e->loc, T_I64, turns));
+    Atom n = emit_op(L, e->loc, OP_ADD, before.n, emit_op(L, e->loc, OP_MUL, turns, each.n));
+    return (Most){true, before.exact && each.exact, n};
+}
+
+/* Of n, which counts writes from 0 in the innermost of these bodies, or from what a parameter of
+ * the loop around it is. */
+static Most most_writes(Low *L, const Around *at, Atom n)
+{
+    int res;
+    const Exp *e = n.var ? made_by(&at, n.var, &res) : NULL;
+    Most m = {true, true, n.var ? atom_i64(0) : n};
+    if (!e)
+        return m;
+    if (e->kind == E_PRIM && e->prim.op == OP_ADD) {
+        m = most_writes(L, at, e->prim.args.at[0]);
+        if (m.seen)
+            m.n = emit_op(L, e->loc, OP_ADD, m.n, e->prim.args.at[1]); /* a constant */
+    } else if (e->kind == E_IF) {
+        m = either(most_in(L, e->branch.then_, NULL, NULL, at, res),
+                   most_in(L, e->branch.else_, NULL, NULL, at, res));
+    } else if (e->kind == E_LOOP) {
+        m = most_of_loop(L, at, e, res);
+    } else {
+        return (Most){0};
+    }
+    bool much_room = !m.exact && (m.n.var || m.n.c.i > MANY_WRITES);
+    return much_room ? (Most){0} : m;
+}
+
+/* acc_most dest f xs: 0 if it cannot be seen how many writes f makes at most for an element of xs,
+ * else 1 if it is one, 2 if it is another number; and the number. */
 static Val *lower_acc_most(Low *L, const Call *c)
 {
     Vars params = {0};
-    unsigned attrs = L->attrs;
-    L->attrs = 0;
     Scope *sc = scope_push(L); /* nothing of it stays */
     Val *x = params_like(L, c->arg[2], true, &params, c->loc);
     const Vals *acc = written_by(L, c->arg[1], atom_i64(0), c->arg[0], x, c->loc);
     scope_pop(L, sc);
-    L->attrs = attrs;
-    Around body = {&sc->bld.stms, NULL};
-    return val_atom(L, atom_i64(most_writes(&body, acc->at[ACC_COUNT]->atom)));
+    Around body = {&sc->bld.stms, &params, NULL, NULL};
+    Most most = most_writes(L, &body, acc->at[ACC_COUNT]->atom);
+    int how = !most.seen ? 0 : atom_is_int(most.n, 1) ? 1 : 2;
+    return val_pair(L, val_atom(L, atom_i64(how)), val_atom(L, most.n));
 }
 
 Val *lower_accumulator(Low *L, const Call *c)
