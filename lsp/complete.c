@@ -286,7 +286,8 @@ static void names_in_scope(Completion *c)
 {
     const Ast *ast = c->look->ast;
     for (int i = 0; i < ast->prelude->decls.n; i++)
-        know_decl(c, &ast->prelude->decls.at[i], NEAR_LANGUAGE);
+        if (!ast->prelude->decls.at[i].local)
+            know_decl(c, &ast->prelude->decls.at[i], NEAR_LANGUAGE);
     inside_decls(c, &ast->main->decls);
 }
 
