@@ -18,6 +18,7 @@ void check_attr(const Attr *a)
                                         "unroll",
                                         "stripmine",
                                         "param",
+                                        "depth",
                                         "opaque",
                                         "trace",
                                         "break",
@@ -48,4 +49,8 @@ void check_attrs(Ck *ck, const Attrs *as)
         ck_error(
             ck, param->loc,
             "`param` stands before the expression whose value may be set: `#[param(block)] 64`");
+    if (attr_depth(as) < 0)
+        ck_error(ck, attr_find(as, "depth")->loc,
+                 "`depth` takes a number of calls, from 1 to %d: `#[depth(100)] def f`",
+                 MOST_DEPTH);
 }

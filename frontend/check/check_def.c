@@ -207,6 +207,25 @@ static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings 
     d->bind->tparams = *tparams;
 }
 
+/* Inside of a function with a declared result its name means itself, before what the library has of
+ * that name; of a local function, as of its parameters, other names of the program come first. NULL
+ * if it does not. */
+static Binding *bind_self(Ck *ck, Def *d, const Bindings *tparams, const Bindings *exists)
+{
+    const Binding *other = in_scope(ck, d->name, SPACE_TERM);
+    bool local = other && other->kind != BIND_DEF && other->kind != BIND_MODULE;
+    if (!d->ret || !d->params.n || ck->file == ck->prelude || local ||
+        (d->local && other && other->loc.beg && diag_place(other->loc).file[0] != '<'))
+        return NULL;
+    Binding *b = new_binding(ck, BIND_DEF, d->name, d->loc);
+    b->def = d;
+    b->type = build_type(ck, d, d->ret_type, exists);
+    b->tparams = *tparams;
+    b->tparams.cap = b->tparams.n;
+    bind_name(ck, b);
+    return b;
+}
+
 void check_def(Ck *ck, Def *d)
 {
     Scopes scopes = scopes_now(ck);
@@ -231,13 +250,14 @@ void check_def(Ck *ck, Def *d)
     }
     for (int i = 0; i < exists.n; i++)
         subst_size(ck, &made, exists.at[i], sz_meta(ck, d->loc));
+    Binding *self = bind_self(ck, d, &tparams, &exists);
     AType *body = check_body(ck, d, d->ret ? ty_subst(ck, d->ret_type, &made) : NULL);
     ck->level--;
     ck->current.n--;
     scopes_back(ck, scopes);
     ck->sizes = outer_sizes;
 
-    d->bind = new_binding(ck, BIND_DEF, d->name, d->loc);
+    d->bind = self ? self : new_binding(ck, BIND_DEF, d->name, d->loc);
     d->bind->def = d;
     d->bind->doc = d->doc;
     solve_wanted(ck, !d->local);

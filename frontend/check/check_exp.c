@@ -60,6 +60,8 @@ static AType *check_var(Ck *ck, AExp *e)
         ck->skipped = true;
         return ty_error(ck);
     }
+    for (int i = 0; b->kind == BIND_DEF && i < ck->current.n; i++)
+        b->def->recursive |= b->def == ck->current.at[i];
     return ty_plain(ck, ty_instance(ck, b, e->loc));
 }
 

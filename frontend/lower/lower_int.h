@@ -134,6 +134,8 @@ typedef struct Low {
      * bodies of builtins apply functions (lower_exp, apply). */
     Val *(*exp)(struct Low *L, Env *env, const AExp *e);
     Val *(*apply)(struct Low *L, Val *fn, const Vals *args, Loc loc);
+    struct Recursion
+        *recursion;  /* functions that call themselves, being lowered: innermost first */
     jmp_buf abandon; /* after a limitation was reported */
 } Low;
 
@@ -306,6 +308,8 @@ Atom zeros(Low *L, Loc loc, Type t);
 Val *empty_array(Low *L, const Env *env, const AType *elem, Loc loc);
 /* A value of zeros of the type; NULL if that says not of which sizes it is. */
 Val *blank_value(Low *L, const Env *env, const AType *at, Loc loc);
+/* A value of the type whose unknown sizes are 0: for its structure. */
+Val *blank_structure(Low *L, const Env *env, const AType *at, Loc loc);
 /* The tuple of this type, which a constructor holds that a sum is not of; `beside` is what the one
  * holds that it is of, another part of the same value. */
 Val *blank_holds(Low *L, const Env *env, const AType *holds, const AType *beside,
