@@ -562,7 +562,7 @@ static AType *check_attributed(Ck *ck, AExp *e, AType *want)
     const Attrs *as = &e->attr.attrs;
     const Attr *param = attr_find(as, "param");
     for (int i = 0; i < as->n; i++)
-        check_attr(as->at[i]);
+        check_attr(ck, as->at[i]);
     if (!param)
         return check_against(ck, e->attr.e, want);
     if (!attr_param(as))

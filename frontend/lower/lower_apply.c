@@ -310,6 +310,13 @@ static Val *call_lambda(Low *L, const Fun *fn, Val **args)
     return match_type(L, &env, t, v, low_loc(L, e->lambda.body->loc));
 }
 
+static const AType *result_after(const AType *t, int params)
+{
+    for (; params; params--)
+        t = type_deref(t)->fun.result;
+    return t;
+}
+
 static Val *call_builtin(Low *L, const Fun *fn, Val **args, Loc loc)
 {
     Call c = {fn, fn->bind->builtin, args, fn->arity, loc};
@@ -355,6 +362,7 @@ static Val *call(Low *L, const Fun *fn, Val **args, Loc loc)
     case FUN_BUILTIN: v = call_builtin(L, fn, args, loc); break;
     case FUN_SECTION: v = apply2(L, fn->op, args[0], fn->right, loc); break;
     case FUN_PATH: v = lower_path(L, fn->env, &fn->exp->update.path, args[0], loc); break;
+    case FUN_HOLE: v = hole_value(L, fn->env, fn->exp, result_after(fn->type, fn->arity)); break;
     }
     L->site = site;
     return v;

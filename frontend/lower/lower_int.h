@@ -52,6 +52,7 @@ typedef enum {
     FUN_BUILTIN, /* bind->builtin */
     FUN_SECTION, /* (op right) */
     FUN_PATH,    /* exp: AE_PATHSECT */
+    FUN_HOLE,    /* exp: AE_HOLE */
 } FunKind;
 
 struct Fun {
@@ -337,7 +338,7 @@ typedef struct {
 Range lower_range_parts(Low *L, Env *env, const AExp *e);
 Val *lower_range(Low *L, Env *env, const AExp *e);
 Val *lower_array(Low *L, Env *env, const AExp *e);
-Val *lower_hole(Low *L, Env *env, const AExp *e);
+Val *hole_value(Low *L, Env *env, const AExp *e, const AType *at);
 Val *lower_index(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc);
 /* (.path) of v */
 Val *lower_path(Low *L, Env *env, const Steps *path, Val *v, Loc loc);

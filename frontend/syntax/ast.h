@@ -268,11 +268,12 @@ struct Binding {
 
 /* --- Attributes ----------------------------------------------------------------------------- */
 
-/* #[name], #[name(a, b)], #[param(BLOCK)]; number: #[unroll(4)] is name "unroll", args {number 4}.
- */
+/* #[name], #[name(a, b)], #[param(BLOCK)]; number: #[unroll(4)] is name "unroll", args {number 4};
+ * variable: #[name($x)], one of the program. */
 struct Attr {
     Loc loc;
-    const char *name; /* interned; NULL for a number */
+    const char *name;     /* interned; NULL for a number or a variable */
+    const char *variable; /* interned, or NULL */
     int64_t number;
     Attrs args;
 };
