@@ -53,7 +53,8 @@ static void refuse(Loc loc)
 {
     diag_limit(loc, "reverse mode (`vjp`) does not support loops that change the size of an array: "
                     "let this one carry an array of the largest size and how much of it counts, or "
-                    "take `jvp`");
+                    "take `jvp`; a function that calls itself becomes one unless `#[depth(N)]` "
+                    "says how deep");
 }
 
 /* Turns are run from the last to the first; but in their order where none depends on another, since

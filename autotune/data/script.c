@@ -158,9 +158,16 @@ static Script *parse_string(Parser *p)
     return s;
 }
 
+/* Does a member of the module of built-in functions come next, io.loaddata? */
+static bool member_ahead(Parser *p)
+{
+    return ahead(p, "io") && p->at + 2 < p->n && p->text[p->at + 2] == '.';
+}
+
 static Script *parse_builtin(Parser *p)
 {
-    size_t from = p->at++;
+    size_t from = p->at;
+    p->at += member_ahead(p) ? strlen("io.") : strlen("$");
     bool bytes = ahead(p, "loadbytes");
     if (!take_word(p, "loadbytes") && !take_word(p, "loaddata"))
         return fail(p, from, "the built-in functions are `$loaddata` and `$loadbytes`");
@@ -232,6 +239,8 @@ static Script *parse_atom(Parser *p)
     case '$': return parse_builtin(p);
     default: break;
     }
+    if (member_ahead(p))
+        return parse_builtin(p);
     if (!name_ahead(p) || is_named_value(p))
         return parse_value(p);
     size_t from = p->at;

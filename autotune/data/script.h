@@ -2,7 +2,7 @@
  *
  *     expr: f atom .. atom | let x = expr in expr | let (x, y) = expr in expr | atom
  *     atom: VALUE | "text" | f | (expr, .., expr) | {field = expr, ..}
- *           | $loaddata "file" | $loadbytes "file"
+ *           | $loaddata "file" | $loadbytes "file", also as io.loaddata and io.loadbytes
  *
  * f is an entry point of the program or a name bound by `let`. */
 #ifndef AUTOTUNE_DATA_SCRIPT_H

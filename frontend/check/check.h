@@ -43,7 +43,7 @@ bool value_only(Ck *ck, AType *t, Loc loc, const char *what);
 
 /* --- check_attr.c --------------------------------------------------------------------------- */
 
-void check_attr(const Attr *a);
+void check_attr(Ck *ck, const Attr *a);
 /* Of what has no value: warns of attributes that mean nothing, refuses those of values. */
 void check_attrs(Ck *ck, const Attrs *as);
 

@@ -5,8 +5,18 @@
 
 #include <string.h>
 
-void check_attr(const Attr *a)
+/* Variables in it are there; nobody asks what they are. */
+static void check_variables(Ck *ck, const Attr *a)
 {
+    if (a->variable)
+        find_value(ck, a->variable, a->loc);
+    for (int i = 0; i < a->args.n; i++)
+        check_variables(ck, a->args.at[i]);
+}
+
+void check_attr(Ck *ck, const Attr *a)
+{
+    check_variables(ck, a);
     static const char *const known[] = {"unsafe",
                                         "sequential",
                                         "sequential_outer",
@@ -18,6 +28,8 @@ void check_attr(const Attr *a)
                                         "unroll",
                                         "stripmine",
                                         "param",
+                                        "depth",
+                                        "cpu_function",
                                         "opaque",
                                         "trace",
                                         "break",
@@ -42,10 +54,14 @@ void check_attr(const Attr *a)
 void check_attrs(Ck *ck, const Attrs *as)
 {
     for (int i = 0; i < as->n; i++)
-        check_attr(as->at[i]);
+        check_attr(ck, as->at[i]);
     const Attr *param = attr_find(as, "param");
     if (param)
         ck_error(
             ck, param->loc,
             "`param` stands before the expression whose value may be set: `#[param(block)] 64`");
+    if (attr_depth(as) < 0)
+        ck_error(ck, attr_find(as, "depth")->loc,
+                 "`depth` takes a number of calls, from 1 to %d: `#[depth(100)] def f`",
+                 MOST_DEPTH);
 }

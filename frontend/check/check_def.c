@@ -1,6 +1,8 @@
 /* Definitions: parameters, results, and what a definition is polymorphic in. */
 #include "frontend/check/check.h"
 
+#include <string.h>
+
 /* Checks the body against its declared result: its type, but of any sizes where the function makes
  * them up. */
 static AType *check_body(Ck *ck, Def *d, AType *want)
@@ -207,6 +209,49 @@ static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings 
     d->bind->tparams = *tparams;
 }
 
+typedef struct {
+    const char *name;
+    bool found;
+} Mention;
+
+/* Looks for the name where it is evaluated whatever is the case: in no branch. */
+static void find_mention(void *env, AExp *e)
+{
+    Mention *m = env;
+    const AExp *fn = e->kind == AE_APP ? e->app.fn : NULL;
+    bool lazy = fn && fn->kind == AE_VAR && e->app.args.n == 2 &&
+                (!strcmp(fn->var.name, "&&") || !strcmp(fn->var.name, "||"));
+    m->found |= e->kind == AE_VAR && e->var.name == m->name;
+    if (e->kind == AE_IF)
+        find_mention(m, e->cond.test);
+    else if (e->kind == AE_MATCH)
+        find_mention(m, e->match.e);
+    else if (lazy)
+        find_mention(m, e->app.args.at[0]);
+    else
+        aexp_children(e, find_mention, m);
+}
+
+/* Inside of a function with a declared result its name means itself. If it means something else
+ * besides, only where it stands in branches, as recursion that may end does: `def map f xs : []t =
+ * map f (f' xs)` is what the library's map makes of these. NULL if it does not. */
+static Binding *bind_self(Ck *ck, Def *d, const Bindings *tparams, const Bindings *exists)
+{
+    const Binding *other = find_binding(ck, d->name, SPACE_TERM);
+    Mention m = {.name = d->name};
+    if (other)
+        find_mention(&m, d->body);
+    bool param = other && other->kind < BIND_DEF;
+    if (!d->ret || !d->params.n || ck->file == ck->prelude || param || m.found)
+        return NULL;
+    Binding *b = new_binding(ck, BIND_DEF, d->name, d->loc);
+    b->def = d;
+    vec_append(ck->a, &b->tparams, tparams);
+    b->type = opened_type(ck, build_type(ck, d, d->ret_type, exists), &b->tparams);
+    bind_name(ck, b);
+    return b;
+}
+
 void check_def(Ck *ck, Def *d)
 {
     Scopes scopes = scopes_now(ck);
@@ -231,13 +276,14 @@ void check_def(Ck *ck, Def *d)
     }
     for (int i = 0; i < exists.n; i++)
         subst_size(ck, &made, exists.at[i], sz_meta(ck, d->loc));
+    Binding *self = bind_self(ck, d, &tparams, &exists);
     AType *body = check_body(ck, d, d->ret ? ty_subst(ck, d->ret_type, &made) : NULL);
     ck->level--;
     ck->current.n--;
     scopes_back(ck, scopes);
     ck->sizes = outer_sizes;
 
-    d->bind = new_binding(ck, BIND_DEF, d->name, d->loc);
+    d->bind = self ? self : new_binding(ck, BIND_DEF, d->name, d->loc);
     d->bind->def = d;
     d->bind->doc = d->doc;
     solve_wanted(ck, !d->local);

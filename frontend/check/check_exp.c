@@ -60,6 +60,8 @@ static AType *check_var(Ck *ck, AExp *e)
         ck->skipped = true;
         return ty_error(ck);
     }
+    for (int i = 0; b->kind == BIND_DEF && i < ck->current.n; i++)
+        b->def->recursive |= b->def == ck->current.at[i];
     return ty_plain(ck, ty_instance(ck, b, e->loc));
 }
 
@@ -560,7 +562,7 @@ static AType *check_attributed(Ck *ck, AExp *e, AType *want)
     const Attrs *as = &e->attr.attrs;
     const Attr *param = attr_find(as, "param");
     for (int i = 0; i < as->n; i++)
-        check_attr(as->at[i]);
+        check_attr(ck, as->at[i]);
     if (!param)
         return check_against(ck, e->attr.e, want);
     if (!attr_param(as))

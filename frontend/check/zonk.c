@@ -182,11 +182,7 @@ static void tell_hole(Ck *ck, const AExp *e)
 {
     if (ck->revealing)
         return;
-    if (ty_has_fun(e->type))
-        diag_limit(e->loc, "a hole cannot be or hold a function, but `%s` is wanted here",
-                   show(ck, e->type));
-    else
-        diag_warn(e->loc, "Hole: a value of type `%s` is wanted here", show(ck, e->type));
+    diag_warn(e->loc, "Hole: a value of type `%s` is wanted here", show(ck, e->type));
 }
 
 static void zonk_children(Ck *ck, AExp *e)

@@ -158,6 +158,12 @@ Val *blank_value(Low *L, const Env *env, const AType *at, Loc loc)
     return sized_here(&b, at) ? blank(&b, at, (Atoms){0}) : NULL;
 }
 
+Val *blank_structure(Low *L, const Env *env, const AType *at, Loc loc)
+{
+    Blank b = {.L = L, .env = env, .loc = loc};
+    return blank(&b, at, (Atoms){0});
+}
+
 Val *blank_holds(Low *L, const Env *env, const AType *holds, const AType *beside,
                  const Val *beside_val, Loc loc)
 {

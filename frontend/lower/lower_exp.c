@@ -261,7 +261,7 @@ static Val *evaluate(Low *L, Env *env, const AExp *e)
 {
     switch (e->kind) {
     case AE_LIT: return lower_lit(L, e);
-    case AE_HOLE: return lower_hole(L, env, e);
+    case AE_HOLE: return hole_value(L, env, e, e->type);
     case AE_VAR: return lower_name(L, env, e);
     case AE_TUPLE: return lower_tuple(L, env, e);
     case AE_RECORD: return lower_record(L, env, e);

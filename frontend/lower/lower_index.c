@@ -452,13 +452,25 @@ static Atom emit_literal(Low *L, Loc loc, Type elem, Atoms elems)
 }
 
 /* Any value of the type, behind an assertion that fails: an element of an empty array. */
-Val *lower_hole(Low *L, Env *env, const AExp *e)
+/* A hole where a value of type `at` is wanted; the run stops where it is reached, or, of a
+ * function, where that is applied. */
+Val *hole_value(Low *L, Env *env, const AExp *e, const AType *at)
 {
+    at = type_deref(at);
     Loc loc = low_loc(L, e->loc);
+    if (at->kind == TY_FUN)
+        return val_fun(
+            L, (Fun){.kind = FUN_HOLE, .arity = type_arity(at), .env = env, .exp = e, .type = at});
+    if (type_is_composite(at) && at->kind != TY_SUM && at->elems.n) {
+        Vals vs = {0};
+        for (int i = 0; i < at->elems.n; i++)
+            vec_push(L->cx->perm, &vs, hole_value(L, env, e, at->elems.at[i]));
+        return val_tuple(L, vs);
+    }
     const char *text =
         arena_printf(L->cx->perm, "%s%s", stop_text[STOP_HOLE], type_str(L->cx->perm, e->type));
     assert_that(L, loc, atom_bool(false), text, NULL, 0);
-    return index_row(L, loc, empty_array(L, env, e->type, loc), atom_i64(0), true);
+    return index_row(L, loc, empty_array(L, env, at, loc), atom_i64(0), true);
 }
 
 Val *lower_array(Low *L, Env *env, const AExp *e)

@@ -52,6 +52,7 @@ typedef enum {
     FUN_BUILTIN, /* bind->builtin */
     FUN_SECTION, /* (op right) */
     FUN_PATH,    /* exp: AE_PATHSECT */
+    FUN_HOLE,    /* exp: AE_HOLE */
 } FunKind;
 
 struct Fun {
@@ -140,6 +141,8 @@ typedef struct Low {
      * bodies of builtins apply functions (lower_exp, apply). */
     Val *(*exp)(struct Low *L, Env *env, const AExp *e);
     Val *(*apply)(struct Low *L, Val *fn, const Vals *args, Loc loc);
+    struct Recursion
+        *recursion;  /* functions that call themselves, being lowered: innermost first */
     jmp_buf abandon; /* after a limitation was reported */
 } Low;
 
@@ -312,6 +315,8 @@ Atom zeros(Low *L, Loc loc, Type t);
 Val *empty_array(Low *L, const Env *env, const AType *elem, Loc loc);
 /* A value of zeros of the type; NULL if that says not of which sizes it is. */
 Val *blank_value(Low *L, const Env *env, const AType *at, Loc loc);
+/* A value of the type whose unknown sizes are 0: for its structure. */
+Val *blank_structure(Low *L, const Env *env, const AType *at, Loc loc);
 /* The tuple of this type, which a constructor holds that a sum is not of; `beside` is what the one
  * holds that it is of, another part of the same value. */
 Val *blank_holds(Low *L, const Env *env, const AType *holds, const AType *beside,
@@ -339,7 +344,7 @@ typedef struct {
 Range lower_range_parts(Low *L, Env *env, const AExp *e);
 Val *lower_range(Low *L, Env *env, const AExp *e);
 Val *lower_array(Low *L, Env *env, const AExp *e);
-Val *lower_hole(Low *L, Env *env, const AExp *e);
+Val *hole_value(Low *L, Env *env, const AExp *e, const AType *at);
 Val *lower_index(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc);
 /* (.path) of v */
 Val *lower_path(Low *L, Env *env, const Steps *path, Val *v, Loc loc);

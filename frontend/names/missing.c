@@ -134,10 +134,14 @@ static bool report_not_yet(Ck *ck, const char *name, Loc loc, Space space)
         return true;
     }
     for (int i = 0; space == SPACE_TERM && i < ck->current.n; i++) {
-        if (ck->current.at[i]->name == name) {
-            ck_error(ck, loc, "`%s` is used in its own definition: recursion is not supported",
+        const Def *d = ck->current.at[i];
+        if (d->name == name) {
+            ck_error(ck, loc,
+                     d->params.n ? "`%s` calls itself: then the type of its result has to be "
+                                   "written, as in `def f (n: i64): i64 = ..`"
+                                 : "`%s` is used in its own definition, but is no function",
                      name);
-            ck_note(ck, ck->current.at[i]->loc, "`%s` is being defined here", name);
+            ck_note(ck, d->loc, "`%s` is being defined here", name);
             return true;
         }
     }
@@ -257,8 +261,7 @@ static const char *unsupported(const char *name)
 {
     static const char *const names[][2] = {{"stop_gradient", "what is constant to derivatives"},
                                            {"with_vjp", "a derivative of one's own"},
-                                           {"with_vjp_tape", "a derivative of one's own"},
-                                           {"flatmap", "a map to arrays of any sizes"}};
+                                           {"with_vjp_tape", "a derivative of one's own"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i][0]))
             return names[i][1];

@@ -598,6 +598,13 @@ const char *attr_param(const Attrs *as)
     return a && a->args.n == 1 && !a->args.at[0]->args.n ? a->args.at[0]->name : NULL;
 }
 
+int64_t attr_depth(const Attrs *as)
+{
+    const Attr *a = attr_find(as, "depth"), *n = a && a->args.n == 1 ? a->args.at[0] : NULL;
+    bool valid = n && !n->name && n->number >= 1 && n->number <= MOST_DEPTH;
+    return !a ? 0 : valid ? n->number : -1;
+}
+
 bool attr_changes_value(const Attrs *as)
 {
     return attr_find(as, "param") || attr_find(as, "blank") || attr_find(as, "scratch");

@@ -272,11 +272,12 @@ struct Binding {
 
 /* --- Attributes ----------------------------------------------------------------------------- */
 
-/* #[name], #[name(a, b)], #[param(BLOCK)]; number: #[unroll(4)] is name "unroll", args {number 4}.
- */
+/* #[name], #[name(a, b)], #[param(BLOCK)]; number: #[unroll(4)] is name "unroll", args {number 4};
+ * variable: #[name($x)], one of the program. */
 struct Attr {
     Loc loc;
-    const char *name; /* interned; NULL for a number */
+    const char *name;     /* interned; NULL for a number or a variable */
+    const char *variable; /* interned, or NULL */
     int64_t number;
     Attrs args;
 };
@@ -287,6 +288,10 @@ const Attr *attr_find(const Attrs *as, const char *name);
 bool attr_has(const Attrs *as, const char *name, const char *arg);
 /* The tuning parameter that may replace an expression, #[param(NAME)]; NULL: none. */
 const char *attr_param(const Attrs *as);
+/* How deep a function that calls itself may, #[depth(N)]; 0: without a bound, -1: it is no number
+ * from 1 to MOST_DEPTH. */
+enum { MOST_DEPTH = 1 << 20 };
+int64_t attr_depth(const Attrs *as);
 /* Whether the value of an expression with these may be another one than without. */
 bool attr_changes_value(const Attrs *as);
 
@@ -526,6 +531,7 @@ struct Def {
         *bind; /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
     AType *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
     bool wrong;      /* [check] an error was reported in it, or in what it uses */
+    bool recursive;  /* [check] its body mentions it */
 };
 
 /* --- ast_walk.c: the parts of nodes --------------------------------------------------------- */

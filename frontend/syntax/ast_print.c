@@ -268,6 +268,8 @@ static void pr_attr(Pr *p, const Attr *a)
 {
     if (a->name)
         out_puts(p->o, a->name);
+    else if (a->variable)
+        out_printf(p->o, "$%s", a->variable);
     else
         out_printf(p->o, "%" PRId64, a->number);
     for (int i = 0; i < a->args.n; i++) {

@@ -87,7 +87,7 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 %token IF "`if`" THEN "`then`" ELSE "`else`" IN "`in`" LOOP "`loop`" FOR "`for`" WHILE "`while`"
 %token DO "`do`" WITH "`with`" ASSERTION "`assert`" COERCE "`:>`" ARROW "`->`" HASH "`#[`"
 %token DOTS2 "`..`" DOTS3 "`...`" DOTS_LT "`..<`" DOTS_GT "`..>`" INDEX "`[`" HOLE "`???`"
-%token <name> ID "a name" CONSTR "a constructor" PROJNUM "a field number"
+%token <name> ID "a name" CONSTR "a constructor" PROJNUM "a field number" VARIABLE "a variable"
 %token <exp> LITERAL "a number" STRING "a string"
 %token <tparam> QUOTE "`'`"
 %type <tparam> lifted
@@ -524,6 +524,7 @@ dim: exp1 { $$ = (ADimIndex){false, $1, NULL, NULL, @$}; }
 attr: ID { $$ = make_attr(ctx, $1.name, (Attrs){0}, @$); }
     | ID '(' ')' { $$ = make_attr(ctx, $1.name, (Attrs){0}, @$); }
     | ID '(' attrs comma ')' { $$ = make_attr(ctx, $1.name, $3, @$); }
+    | VARIABLE { $$ = make_attr(ctx, NULL, (Attrs){0}, @$); $$->variable = $1.name; }
     | LITERAL { $$ = make_attr(ctx, NULL, (Attrs){0}, @$); $$->number = (int64_t)$1->lit.bits; }
 attrs: attr { $$ = (Attrs){0}; PUSH($$, $1); }
      | attrs ',' attr { $$ = $1; PUSH($$, $3); }

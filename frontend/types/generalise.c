@@ -80,6 +80,36 @@ void generalise_type(Ck *ck, AType *t, Bindings *out)
     gen_type(&g, t);
 }
 
+typedef struct {
+    Ck *ck;
+    Bindings *out;
+    ASizes open; /* what they stand in the place of, one each from number `first` on */
+    int first;
+} Opened;
+
+static Size *opened_size(void *env, Size *s)
+{
+    Opened *o = env;
+    s = size_deref(s);
+    if (s->kind != SZ_META || s->level < o->ck->level)
+        return s;
+    for (int i = 0; i < o->open.n; i++)
+        if (o->open.at[i] == s)
+            return sz_var(o->ck, o->out->at[o->first + i]);
+    Binding *b = new_binding(o->ck, BIND_SIZE, intern("[]"), s->loc);
+    b->type = ty_scalar(o->ck, T_I64);
+    vec_push(o->ck->a, o->out, b);
+    vec_push(o->ck->a, &o->open, s);
+    return sz_var(o->ck, b);
+}
+
+AType *opened_type(Ck *ck, AType *t, Bindings *out)
+{
+    Opened o = {.ck = ck, .out = out, .first = out->n};
+    TypeMap m = {.ck = ck, .size = opened_size, .env = &o};
+    return ty_map(&m, t);
+}
+
 /* --- Sizes made up -------------------------------------------------------------------------- */
 
 typedef struct {

@@ -307,6 +307,9 @@ bool ty_witnesses(const AType *t, const Binding *b);
 
 /* Variables of the level below become parameters, which `out` receives. */
 void generalise_type(Ck *ck, AType *t, Bindings *out);
+/* t, of which inference has left sizes open at this level, with a parameter in the place of each,
+ * which `out` receives; they themselves stay open. */
+AType *opened_type(Ck *ck, AType *t, Bindings *out);
 /* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each
  * call. */
 AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);

@@ -233,6 +233,7 @@ table("directive", False, [
     ("script", ["script input { main 4 }", "output { 6 }"], r"\A2 passed, 0 failed\n\Z", 0),
     ("script with let and a tuple", ["script input { let (a, b) = (main 4, 7i32) in a }", "output { 6 }"], "^2 passed", 0),
     ("script, another type", ["script input { 4i64 } output { 5 }"], "^2 passed", 0),
+    ("script, bytes of a module", ['script input { length32 (io.loadbytes "p.txt") } output { 4 }'], "^2 passed", 0),
     ("script, bytes", ['script input { length32 ($loadbytes "p.txt") } output { 4 }'], "^2 passed", 0),
     ("script, data", ['script input { $loaddata "p.data" } output { 6 }',
                       'script input { let (a, b) = $loaddata "pp.data" in a } output { 7 }'], "^3 passed", 0),
