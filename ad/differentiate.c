@@ -99,7 +99,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
 
 static bool is_derivative(const Exp *e)
 {
-    return exp_member(e) == M_deriv;
+    return e->kind == E_JVP || e->kind == E_VJP;
 }
 
 static Body *diff_body(Diff *D, const Body *b)
@@ -124,12 +124,28 @@ static Body *diff_body(Diff *D, const Body *b)
     return bld_body(&bl, b->res);
 }
 
-static bool has_derivatives(const Prog *p)
+static bool prog_any(const Prog *p, bool (*ask)(const Exp *e))
 {
     for (int i = 0; i < p->entries.n; i++)
-        if (body_any(p->entries.at[i].body, is_derivative))
+        if (body_any(p->entries.at[i].body, ask))
             return true;
     return false;
+}
+
+/* When nobody asks for derivatives any more. */
+static Prog *without_special(Ctx *cx, const Prog *in)
+{
+    Prog *p = arena_memdup(cx->perm, in, sizeof *in);
+    p->entries = (Entries){0};
+    for (int i = 0; i < in->entries.n; i++) {
+        Entry en = in->entries.at[i];
+        if (body_any(en.body, ad_is_special)) {
+            en.body = ad_final(cx, en.body);
+            ir_copy_needed(cx, &en);
+        }
+        vec_push(cx->perm, &p->entries, en);
+    }
+    return p;
 }
 
 /* Those that have none inside. */
@@ -152,13 +168,15 @@ static Prog *innermost(Ctx *cx, const Prog *in)
 
 Prog *ad_differentiate(Ctx *cx, const Prog *in)
 {
-    if (!has_derivatives(in))
-        return (Prog *)(uintptr_t)in;
-    Prog *p = pass_functions(cx, in);
-    do {
+    Prog *same = (Prog *)(uintptr_t)in, *p = same;
+    if (prog_any(in, is_derivative))
+        p = pass_functions(cx, in);
+    while (prog_any(p, is_derivative) && !diag_errors()) {
         p = pass_hoist(cx, pass_simplify(cx, p));
         p = innermost(cx, p);
-    } while (has_derivatives(p) && !diag_errors());
+    }
     /* What was refused is told; what is made of the rest is not whole. */
-    return diag_errors() ? (Prog *)(uintptr_t)in : p;
+    if (diag_errors())
+        return same;
+    return prog_any(p, ad_is_special) ? without_special(cx, p) : p;
 }

@@ -495,7 +495,8 @@ static Types soac_types(Ctx *cx, const Exp *e)
 static Types deriv_types(Ctx *cx, const Exp *e)
 {
     Types ts = body_types(cx, e->deriv.fn->body);
-    const Atoms *of = e->kind == E_JVP ? &e->deriv.fn->body->res : &e->deriv.args;
+    const Atoms none = {0}, *res = &e->deriv.fn->body->res;
+    const Atoms *of = e->kind == E_JVP ? res : e->kind == E_VJP ? &e->deriv.args : &none;
     for (int i = 0; i < of->n; i++)
         vec_push(cx->perm, &ts, atom_type(of->at[i]));
     return ts;

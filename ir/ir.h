@@ -334,10 +334,13 @@ struct Exp {
         /* JVP: what fn gives at args, then its tangents along `seeds`, tangents of args.
          * VJP: what fn gives at args, then the adjoints of args by `seeds`, adjoints of what fn
          * gives. Each is of the type of what it belongs to; of integers and bool it is zero. What
-         * is free in fn is constant, and fn consumes nothing of its params, which are args. */
+         * is free in fn is constant, and fn consumes nothing of its params, which are args.
+         * WITH_VJP: what fn gives at args; in reverse mode adjoints of args are what `back` gives
+         * for that and adjoints of it, what is free in fn is constant; in forward mode it is fn.
+         * STOP: what fn gives at args, constant to derivatives. Neither has seeds. */
         struct {
             Atoms args, seeds;
-            Lambda *fn;
+            Lambda *fn, *back; /* back: of WITH_VJP */
         } deriv;
         struct {
             const char *name; /* ENTRY.suff_outer_par_K, ENTRY.suff_intra_par_K */

@@ -47,6 +47,7 @@
  *            | "scatter" atom atoms "into" dests lambda
  *            | "hist" atom atoms "op" lambda "nes" atoms "into" dests "fn" lambda
  *            | ("jvp" | "vjp") atoms atoms lambda                    arguments, seeds
+ *            | "with_vjp" atoms atoms lambda lambda | "stop_gradient" atoms atoms lambda
  *            | "suff" ("outer" | "intra") STRING "path" "(" (["!"] STRING),* ")" atom ["of" atom]
  *              ["spares" atom atom atom]                         launches, steps, elements
  *            | "segmap" level nest body
@@ -472,6 +473,10 @@ void ir_print_exp(Out *o, const Exp *e)
         print_atoms(o, &e->deriv.seeds);
         out_puts(o, " ");
         print_lambda(o, e->deriv.fn);
+        if (e->deriv.back) {
+            out_puts(o, " ");
+            print_lambda(o, e->deriv.back);
+        }
         break;
     case M_suff: print_suff(o, e); break;
     case M_ranks: print_ranks(o, e); break;

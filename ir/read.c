@@ -368,6 +368,8 @@ static void read_form(Reader *r, Exp *e)
         e->deriv.args = read_atoms(r, '(', ')');
         e->deriv.seeds = read_atoms(r, '(', ')');
         e->deriv.fn = read_lambda(r);
+        if (e->kind == E_WITH_VJP)
+            e->deriv.back = read_lambda(r);
         break;
     case M_suff: read_suff(r, e); break;
     case M_ranks:

@@ -436,14 +436,29 @@ static void check_soac(Check *c, const Exp *e)
     check_results(c, e, &e->soac.fn->body->res);
 }
 
+/* back: of results, then their adjoints, the adjoints of args. */
+static void check_back(Check *c, const Lambda *back, const Atoms *res, const Atoms *args)
+{
+    check_lambda(c, back);
+    want_count(c, back->params.n, 2 * res->n, "parameters of the derivative");
+    want_count(c, back->body->res.n, args->n, "results of the derivative");
+    for (int i = 0; i < 2 * res->n; i++)
+        want_type(c, atom_var(back->params.at[i]), atom_type(res->at[i % res->n]), "parameter");
+    for (int i = 0; i < args->n; i++)
+        want_type(c, back->body->res.at[i], atom_type(args->at[i]), "adjoint");
+}
+
 static void check_deriv(Check *c, const Exp *e)
 {
-    const Atoms *like = e->kind == E_JVP ? &e->deriv.args : &e->deriv.fn->body->res;
+    const Atoms none = {0}, *res = &e->deriv.fn->body->res;
+    const Atoms *like = e->kind == E_JVP ? &e->deriv.args : e->kind == E_VJP ? res : &none;
     check_lambda(c, e->deriv.fn);
     want_params_types(c, &e->deriv.args, &e->deriv.fn->params, "arguments");
     want_count(c, e->deriv.seeds.n, like->n, "seeds");
     for (int i = 0; i < like->n; i++)
         want_type(c, e->deriv.seeds.at[i], atom_type(like->at[i]), "seed");
+    if (e->kind == E_WITH_VJP)
+        check_back(c, e->deriv.back, res, &e->deriv.args);
 }
 
 static void check_suff(Check *c, const Exp *e)

@@ -542,6 +542,49 @@ static Val *lower_deriv(Low *L, const Call *c, ExpKind kind)
     return val_pair(L, res, derivative_of(L, kind == E_JVP ? res : c->arg[1], &derived));
 }
 
+/* What f gives, with the adjoint of its argument by another function. */
+static Val *lower_with_vjp(Low *L, const Call *c)
+{
+    Exp *e = exp_new(L->cx, E_WITH_VJP, c->loc);
+    Vars params = {0}, back = {0};
+    const AType *t = call_result_type(c);
+    if (t)
+        preload_sizes(L, c->fn->env_use, t, NULL);
+    FnScope f = open_fn(L);
+    Val *x = params_like(L, c->arg[2], false, &params, c->loc);
+    Val *res = apply1(L, c->arg[0], x, c->loc);
+    end_fn(L, f);
+    name_args(L, &x, 1);
+    e->deriv.fn = close_lambda(L, f.sc, params, res, t, c->fn->env_use, c->loc);
+    res = val_rebuild(L, res, &e->deriv.fn->body->res);
+    FnScope g = open_fn(L);
+    Val *ys[2] = {params_like(L, res, false, &back, c->loc),
+                  params_like(L, res, false, &back, c->loc)};
+    Val *adjoint = apply2(L, c->arg[1], ys[0], ys[1], c->loc);
+    adjoint = fit_like(L, c->loc, adjoint, c->arg[2]);
+    end_fn(L, g);
+    name_args(L, ys, 2);
+    e->deriv.back = close_lambda(L, g.sc, back, adjoint, NULL, c->fn->env_use, c->loc);
+    e->deriv.args = val_leaves(L, c->arg[2]);
+    Atoms out = emit_all(L, L->tmp, e);
+    e->attrs = 0;
+    return val_rebuild(L, res, &out);
+}
+
+static Val *lower_stop(Low *L, const Call *c)
+{
+    Exp *e = exp_new(L->cx, E_STOP, c->loc);
+    Vars params = {0};
+    FnScope f = open_fn(L);
+    Val *x = params_like(L, c->arg[0], false, &params, c->loc);
+    end_fn(L, f);
+    e->deriv.fn = close_lambda(L, f.sc, params, x, NULL, c->fn->env_use, c->loc);
+    e->deriv.args = val_leaves(L, c->arg[0]);
+    Atoms out = emit_all(L, L->tmp, e);
+    e->attrs = 0;
+    return val_rebuild(L, c->arg[0], &out);
+}
+
 Val *lower_soac(Low *L, const Call *c)
 {
     switch ((int)c->id) {
@@ -561,6 +604,8 @@ Val *lower_soac(Low *L, const Call *c)
     case BI_HIST_3D: return lower_hist(L, c, 3);
     case BI_JVP: return lower_deriv(L, c, E_JVP);
     case BI_VJP: return lower_deriv(L, c, E_VJP);
+    case BI_WITH_VJP: return lower_with_vjp(L, c);
+    case BI_STOP_GRADIENT: return lower_stop(L, c);
     case BI_SUM: return sum_of(L, c, OP_ADD);
     case BI_PRODUCT: return sum_of(L, c, OP_MUL);
     case BI_MINIMUM: return sum_of(L, c, OP_MIN);

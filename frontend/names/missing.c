@@ -255,10 +255,7 @@ static const char *in_some_module(Ck *ck, const char *name)
 /* What Futhark has, and the language here has not. */
 static const char *unsupported(const char *name)
 {
-    static const char *const names[][2] = {{"stop_gradient", "what is constant to derivatives"},
-                                           {"with_vjp", "a derivative of one's own"},
-                                           {"with_vjp_tape", "a derivative of one's own"},
-                                           {"flatmap", "a map to arrays of any sizes"},
+    static const char *const names[][2] = {{"flatmap", "a map to arrays of any sizes"},
                                            {"scatter_stream", "an accumulator"},
                                            {"reduce_by_index_stream", "an accumulator"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
