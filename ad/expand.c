@@ -2,6 +2,7 @@
  *
  *     redomap op f         =>  map f, reduce op
  *     loop while           =>  a loop that counts the turns, a loop of so many turns
+ *     #[stripmine(n)] loop =>  a nest of loops, n deep
  *     reduce (map2 op)     =>  map (reduce op) over the columns
  *     reduce (op1, op2)    =>  reduce op1, reduce op2
  *     reduce op, scan op   =>  a loop, for operators on arrays
@@ -39,7 +40,7 @@ static void put_named(Rev *r, const Bld *bl, const Vars *pat, const Atoms *res, 
         put(r, one_var(r->cx, pat->at[i]), exp_atom(r->cx, loc, res->at[i]), out);
 }
 
-/* --- Functions in front, while loops ------------------------------------------------- */
+/* --- Functions in front, while loops -------------------------------------------------------- */
 
 static void expand_mapped(Rev *r, const Stm *s, Stms *out)
 {
@@ -116,6 +117,69 @@ static void expand_while(Rev *r, const Stm *s, Stms *out)
     again->loop.i = var_new(cx, "turn", type_prim(T_I64), e->loc);
     again->loop.bound = atom_var(vec_last(&counting.pat));
     put(r, s->pat, again, out);
+}
+
+/* --- Strips --------------------------------------------------------------------------------- */
+
+/* Of n turns, for a nest `depth` deep: the power of two above n to the power of 1 - 1 / depth. */
+static Atom strip_length(Bld *bl, Loc loc, Atom n, unsigned depth)
+{
+    Atom zeros = bld_exp(bl, "zeros", exp_unop(bl->cx, loc, OP_CLZ, n));
+    Atom bits = bld_binop(bl, loc, OP_SUB, atom_i64(64), ad_i64(bl, loc, zeros));
+    Atom inner = bld_binop(bl, loc, OP_MUL, bits, atom_i64(depth - 1));
+    Atom up = bld_binop(bl, loc, OP_ADD, inner, atom_i64(depth - 1));
+    Atom log = bld_binop(bl, loc, OP_DIV, up, atom_i64(depth));
+    return bld_binop(bl, loc, OP_SHL, atom_i64(1), log);
+}
+
+/* A turn of the loop over strips: the turns of one, which are the loop's own from `from` on. */
+static Exp *strip(Rev *r, const Exp *e, Atom from, Atom count, unsigned depth)
+{
+    Ctx *cx = r->cx;
+    Exp *l = rename_exp(cx, e);
+    Bld body = bld_new(cx);
+    Var *k = var_new(cx, "k", type_prim(T_I64), e->loc);
+    Atom turn = bld_binop(&body, e->loc, OP_ADD, from, atom_var(k));
+    PrimType t = l->loop.i->type.elem;
+    bld_define(&body, l->loop.i,
+               t == T_I64 ? exp_atom(cx, e->loc, turn) : exp_conv(cx, e->loc, t, turn));
+    vec_append(cx->perm, &body.stms, &l->loop.body->stms);
+    l->attrs = attr_with_strips(e->attrs, depth - 1);
+    l->loop.inits = atoms_of_vars(cx, &e->loop.params);
+    l->loop.i = k;
+    l->loop.bound = count;
+    l->loop.body = bld_body(&body, l->loop.body->res);
+    return l;
+}
+
+/* loop (x) for i < n do f  =>
+ *     loop (x) for o < strips do loop (x) for k < min (length, n - o * length) do f
+ * of which the outer one keeps what it carries once a strip, and the inner one the turns of the
+ * strip that is at work. */
+static void expand_strips(Rev *r, const Stm *s, Stms *out)
+{
+    Ctx *cx = r->cx;
+    const Exp *e = s->exp;
+    Loc loc = e->loc;
+    unsigned depth = attr_strips(e->attrs);
+    Bld front = bld_new(cx), in = bld_new(cx);
+    Atom n = bld_binop(&front, loc, OP_MAX, ad_i64(&front, loc, e->loop.bound), atom_i64(0));
+    Atom length = strip_length(&front, loc, n, depth);
+    Atom all =
+        bld_binop(&front, loc, OP_ADD, n, bld_binop(&front, loc, OP_SUB, length, atom_i64(1)));
+    Exp *l = exp_new(cx, E_LOOP, loc);
+    *l = *e;
+    l->attrs = attr_with_strips(e->attrs, 0);
+    l->loop.i = var_new(cx, "strip", type_prim(T_I64), loc);
+    l->loop.bound = bld_binop(&front, loc, OP_DIV, all, length);
+    Atom from = bld_binop(&in, loc, OP_MUL, atom_var(l->loop.i), length);
+    Atom rest = bld_binop(&in, loc, OP_SUB, n, from);
+    Exp *turns = strip(r, e, from, bld_binop(&in, loc, OP_MIN, length, rest), depth);
+    Stm inner = {exp_pat(cx, "turned", turns), turns};
+    bld_stm(&in, inner);
+    l->loop.body = bld_body(&in, atoms_of_vars(cx, &inner.pat));
+    put_all(r, &front.stms, out);
+    put(r, s->pat, l, out);
 }
 
 /* --- Operators ------------------------------------------------------------------------------ */
@@ -396,6 +460,10 @@ void rev_expand(Rev *r, const Stm *s, Stms *out)
     case E_LOOP:
         if (e->loop.kind == LOOP_WHILE) {
             expand_while(r, s, out);
+            return;
+        }
+        if (attr_strips(e->attrs) > 1) {
+            expand_strips(r, s, out);
             return;
         }
         break;

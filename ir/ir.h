@@ -204,8 +204,20 @@ enum {
     ATTR_ONLY_INTRA = 32,
     ATTR_ONLY_INNER = 64,
     ATTR_UNROLL = 128,
-    N_ATTRS = 8
+    N_ATTRS = 8,
+    ATTR_STRIPS = 15 << N_ATTRS /* of a loop: attr_strips, in these bits */
 };
+/* #[stripmine(n)]: how deep the nest is that keeps turns for reverse mode, at most MOST_STRIPS;
+ * below 2: a loop is enough. */
+enum { MOST_STRIPS = 15 };
+static inline unsigned attr_strips(unsigned attrs)
+{
+    return (attrs & ATTR_STRIPS) >> N_ATTRS;
+}
+static inline unsigned attr_with_strips(unsigned attrs, unsigned n)
+{
+    return (attrs & ~(unsigned)ATTR_STRIPS) | n << N_ATTRS;
+}
 
 typedef enum { LOOP_FOR, LOOP_WHILE } LoopKind;
 

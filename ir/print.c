@@ -395,6 +395,8 @@ static void print_attrs(Out *o, unsigned attrs)
     for (int i = 0; i < N_ATTRS; i++)
         if (attrs & 1u << i)
             out_printf(o, "#[%s] ", attr_text[i]);
+    if (attr_strips(attrs))
+        out_printf(o, "#[stripmine(%u)] ", attr_strips(attrs));
 }
 
 void ir_print_exp(Out *o, const Exp *e)

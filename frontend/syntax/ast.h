@@ -283,6 +283,8 @@ const Attr *attr_find(const Attrs *as, const char *name);
 bool attr_has(const Attrs *as, const char *name, const char *arg);
 /* The tuning parameter that may replace an expression, #[param(NAME)]; NULL: none. */
 const char *attr_param(const Attrs *as);
+/* The number of #[stripmine(n)]; 0: it is NULL, or has none of at least 1. */
+int64_t attr_strip_depth(const Attr *a);
 /* Whether the value of an expression with these may be another one than without. */
 bool attr_changes_value(const Attrs *as);
 
