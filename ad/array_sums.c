@@ -24,11 +24,6 @@ typedef struct {
     Vars *inputs;
 } Planner;
 
-static bool varies(const Planner *P, Atom a)
-{
-    return a.var && varset_has(P->bound, a.var);
-}
-
 static SumPlan *plan_new(Planner *P, SumKind kind, Atom v, const Stm *s)
 {
     SumPlan *p = NEW(P->cx->perm, SumPlan);
@@ -38,7 +33,7 @@ static SumPlan *plan_new(Planner *P, SumKind kind, Atom v, const Stm *s)
 
 static void input(Planner *P, Atom a)
 {
-    if (varies(P, a) && vars_find(P->inputs, a.var) < 0)
+    if (ad_varies(P->bound, a) && vars_find(P->inputs, a.var) < 0)
         vec_push(P->cx->perm, P->inputs, a.var);
 }
 
@@ -62,7 +57,7 @@ static bool is_loop(const Exp *e)
 static bool may_interchange(Planner *P, const Stm *s, Atom v)
 {
     const Exp *e = s->exp;
-    if (e->kind != E_MAP || varies(P, e->soac.width))
+    if (e->kind != E_MAP || ad_varies(P->bound, e->soac.width))
         return false;
     if (atom_type(v).rank == 1 && body_any(e->soac.fn->body, is_loop))
         return false;
@@ -70,9 +65,8 @@ static bool may_interchange(Planner *P, const Stm *s, Atom v)
     free_in_exp(free, e);
     Vars vs = varset_list(P->cx->perm, free);
     for (int i = 0; i < vs.n; i++)
-        for (int d = 0; d < vs.at[i]->type.rank; d++)
-            if (varies(P, atom_var(vs.at[i])) && varies(P, vs.at[i]->type.dims[d]))
-                return false;
+        if (ad_varies(P->bound, atom_var(vs.at[i])) && ad_type_varies(P->bound, vs.at[i]->type))
+            return false;
     return true;
 }
 
@@ -107,7 +101,7 @@ static SumPlan *plan(Planner *P, Atom v)
         return p;
     }
     if (e && e->kind == E_REPLICATE && atom_type(e->replicate.val).rank == 0 &&
-        varies(P, e->replicate.val)) {
+        ad_varies(P->bound, e->replicate.val)) {
         SumPlan *p = plan_new(P, SUM_FILLED, v, s);
         input(P, e->replicate.val);
         return p;

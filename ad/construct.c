@@ -7,6 +7,19 @@ void ad_atom(Ctx *cx, Atoms *as, Atom a)
     vec_push(cx->perm, as, a);
 }
 
+bool ad_varies(const VarSet *bound, Atom a)
+{
+    return a.var && varset_has(bound, a.var);
+}
+
+bool ad_type_varies(const VarSet *bound, Type t)
+{
+    for (int d = 0; d < t.rank; d++)
+        if (ad_varies(bound, t.dims[d]))
+            return true;
+    return false;
+}
+
 DimIndex ad_whole(Type t, int dim)
 {
     return (DimIndex){true, atom_i64(0), t.dims[dim], atom_i64(1)};
@@ -174,7 +187,7 @@ static Atom merged(Bld *bl, Loc loc, Atom arr, int n, Atom size)
     return ad_as(bl, loc, arr, type_array(bl->cx, type_drop(t, n), size));
 }
 
-static Atom product(Bld *bl, Loc loc, const Atom *dims, int n)
+Atom ad_product(Bld *bl, Loc loc, const Atom *dims, int n)
 {
     Atom size = atom_i64(1);
     for (int d = 0; d < n; d++)
@@ -185,7 +198,7 @@ static Atom product(Bld *bl, Loc loc, const Atom *dims, int n)
 Atom ad_sum_all(Bld *bl, Loc loc, Atom arr)
 {
     Type t = atom_type(arr);
-    return sum(bl, loc, merged(bl, loc, arr, t.rank, product(bl, loc, t.dims, t.rank)));
+    return sum(bl, loc, merged(bl, loc, arr, t.rank, ad_product(bl, loc, t.dims, t.rank)));
 }
 
 Lambda *ad_choice(Ctx *cx, Loc loc, PrimOp op, PrimType t)
@@ -251,7 +264,7 @@ Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts)
 Atom ad_hist(Bld *bl, Loc loc, Atom dest, const Atoms *dims, const Atoms *idx, Atom val)
 {
     Ctx *cx = bl->cx;
-    Atom width = product(bl, loc, dims->at, dims->n);
+    Atom width = ad_product(bl, loc, dims->at, dims->n);
     Atoms arrs = {0};
     Types ts = {0};
     for (int i = 0; i < idx->n; i++) {

@@ -83,10 +83,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
         ad_atom(cx, &args, seed);
         rev_add(&r, e->loc, y, atom_var(p));
     }
-    int errors = diag_errors();
     rev_body(&r, fn->body);
-    if (diag_errors() > errors)
-        diag_note(e->loc, "its derivative is wanted here");
     for (int i = 0; i < fn->params.n; i++)
         if (ad_is_float(fn->params.at[i]->type))
             ad_atom(cx, &res, rev_take(&r, fn->params.at[i]));
@@ -158,8 +155,7 @@ static Prog *innermost(Ctx *cx, const Prog *in)
         Diff D = {cx, varmap_new(cx->perm)};
         if (body_any(en.body, is_derivative)) {
             en.body = diff_body(&D, en.body);
-            if (!diag_errors())
-                ir_copy_needed(cx, &en);
+            ir_copy_needed(cx, &en);
         }
         vec_push(cx->perm, &p->entries, en);
     }
@@ -168,15 +164,12 @@ static Prog *innermost(Ctx *cx, const Prog *in)
 
 Prog *ad_differentiate(Ctx *cx, const Prog *in)
 {
-    Prog *same = (Prog *)(uintptr_t)in, *p = same;
+    Prog *p = (Prog *)(uintptr_t)in;
     if (prog_any(in, is_derivative))
         p = pass_functions(cx, in);
-    while (prog_any(p, is_derivative) && !diag_errors()) {
+    while (prog_any(p, is_derivative)) {
         p = pass_hoist(cx, pass_simplify(cx, p));
         p = innermost(cx, p);
     }
-    /* What was refused is told; what is made of the rest is not whole. */
-    if (diag_errors())
-        return same;
     return prog_any(p, ad_is_special) ? without_special(cx, p) : p;
 }

@@ -96,6 +96,9 @@ struct Lifted {
     Piece p;   /* as it will be outside; without a value: all of var */
     bool dense;
 };
+Lift rev_lift_new(Rev *in, Rev *out, Loc loc, Atom width);
+/* What is computed inside so far; all that it binds varies. */
+Stms rev_lift_stms(Lift *L);
 /* Decides; statements go to `in` and `out`. `kept`: variables that are not to be looked at. */
 void rev_lift(Lift *L, const VarSet *kept);
 /* Of a row of arr, which an iteration has: i is its number. */
@@ -138,6 +141,23 @@ Atoms rev_results(Iterations *M);
  * the others' arrays. */
 Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs);
 
+/* --- tape.c --- */
+
+/* A loop that is run backwards. */
+typedef struct {
+    Rev *r; /* of the body around */
+    const Stm *s;
+    Exp *copy; /* the loop with fresh names, which the reverse sweep is made of */
+    Rev *in;   /* the sweeps over its body */
+    Atom n;    /* turns, i64, at least 0 */
+    Atom turn; /* the one that is run backwards, i64 */
+} Turns;
+/* Is an array of type t, which the loop carries, of another size in each turn? */
+bool rev_size_changes(const Exp *loop, Type t);
+/* The turn with what the loop carries as the forward sweep kept it: that goes to fwd, what finds it
+ * to front. */
+Body *rev_from_tape(const Turns *T, const Body *turn, Stms *fwd, Bld *front);
+
 /* --- sweep.c --- */
 
 /* Both sweeps over b in the state r, in which its results have their adjoints. */
@@ -169,6 +189,10 @@ void rev_sweep(Rev *r, const Body *b);
 /* --- construct.c: code that the rules make --- */
 
 void ad_atom(Ctx *cx, Atoms *as, Atom a);
+/* Is a, has t as a size, what varies? */
+bool ad_varies(const VarSet *bound, Atom a);
+bool ad_type_varies(const VarSet *bound, Type t);
+Atom ad_product(Bld *bl, Loc loc, const Atom *dims, int n); /* of sizes */
 DimIndex ad_whole(Type t, int dim);
 /* The whole of t but for position i of its first dimension. */
 DimIndexes ad_row_at(Ctx *cx, Type t, Atom i);
