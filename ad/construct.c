@@ -252,6 +252,37 @@ Atom ad_inside(Bld *bl, Loc loc, const Atoms *idx, Type t)
     return ok;
 }
 
+const Exp *ad_map_of(const Lambda *op)
+{
+    const Body *b = op->body;
+    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_MAP)
+        return NULL;
+    const Exp *m = b->stms.at[0].exp;
+    bool whole = m->soac.arrs.n == op->params.n && b->stms.at[0].pat.n == b->res.n;
+    for (int i = 0; whole && i < b->res.n; i++)
+        whole = b->res.at[i].var == b->stms.at[0].pat.at[i];
+    for (int i = 0; whole && i < op->params.n; i++) {
+        bool found = false;
+        for (int k = 0; k < m->soac.arrs.n; k++)
+            found = found || m->soac.arrs.at[k].var == op->params.at[i];
+        whole = found;
+    }
+    return whole ? m : NULL;
+}
+
+PrimOp ad_applied(const Lambda *op)
+{
+    const Exp *p = lambda_op(op), *m = ad_map_of(op);
+    if (p)
+        return p->prim.op;
+    return m && m->soac.arrs.n == 2 ? ad_applied(m->soac.fn) : N_PRIM_OPS;
+}
+
+PrimOp ad_combines_by(const Exp *e)
+{
+    return e->soac.nes.n == 1 ? ad_applied(e->soac.op) : N_PRIM_OPS;
+}
+
 Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts)
 {
     Bld bl = bld_new(cx);

@@ -240,25 +240,6 @@ static bool expand_parts(Rev *r, const Stm *s, Stms *out)
     return true;
 }
 
-/* Is op one map over its parameters, and nothing else? */
-static const Exp *map_of(const Lambda *op)
-{
-    const Body *b = op->body;
-    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_MAP)
-        return NULL;
-    const Exp *m = b->stms.at[0].exp;
-    bool whole = m->soac.arrs.n == op->params.n && b->stms.at[0].pat.n == b->res.n;
-    for (int i = 0; whole && i < b->res.n; i++)
-        whole = b->res.at[i].var == b->stms.at[0].pat.at[i];
-    for (int i = 0; whole && i < op->params.n; i++) {
-        bool found = false;
-        for (int k = 0; k < m->soac.arrs.n; k++)
-            found = found || m->soac.arrs.at[k].var == op->params.at[i];
-        whole = found;
-    }
-    return whole ? m : NULL;
-}
-
 /* op's map, as an operator on elements. */
 static Lambda *elements_op(Ctx *cx, const Lambda *op, const Exp *m)
 {
@@ -346,17 +327,6 @@ static void expand_loop(Rev *r, const Stm *s, Stms *out)
     put(r, pat, l, out);
 }
 
-/* Is something free in fn active? */
-static bool active_inside(const Rev *r, const Lambda *fn)
-{
-    VarSet *free = varmap_new(r->cx->perm);
-    free_in_lambda(free, fn);
-    for (int i = 0; (i = ptrmap_next(free, i)) >= 0; i++)
-        if (varset_has(r->active, ptrmap_key(free, i)))
-            return true;
-    return false;
-}
-
 /* The same of a histogram by an operator that depends on what is differentiated besides its
  * operands. */
 static void expand_bins(Rev *r, const Stm *s, Stms *out)
@@ -416,13 +386,13 @@ static bool needs_loop(const Rev *r, const Exp *e)
         elem = t.elem;
     }
     return arrays || (e->kind == E_SCAN && (mixed || floats > MOST_SCANNED)) ||
-           active_inside(r, e->soac.op) || any_active(r, &e->soac.nes);
+           rev_active_inside(r, e->soac.op) || any_active(r, &e->soac.nes);
 }
 
 static void expand_fold(Rev *r, const Stm *s, Stms *out)
 {
-    const Exp *m = map_of(s->exp->soac.op);
-    bool plain = !active_inside(r, s->exp->soac.op);
+    const Exp *m = ad_map_of(s->exp->soac.op);
+    bool plain = !rev_active_inside(r, s->exp->soac.op);
     if (plain && expand_parts(r, s, out))
         return;
     if (plain && m)
@@ -452,7 +422,7 @@ void rev_expand(Rev *r, const Stm *s, Stms *out)
     case E_HIST:
         if (!is_identity(e->soac.fn))
             expand_write(r, s, out);
-        else if (e->kind == E_HIST && active_inside(r, e->soac.op))
+        else if (e->kind == E_HIST && rev_active_inside(r, e->soac.op))
             expand_bins(r, s, out);
         else if (e->kind == E_SCATTER || !expand_parts(r, s, out))
             vec_push(r->cx->perm, out, *s);

@@ -58,6 +58,7 @@ static inline bool rev_active(const Rev *r, Atom a)
 {
     return a.var && varset_has(r->active, a.var);
 }
+bool rev_active_inside(const Rev *r, const Lambda *fn); /* is something free in fn active? */
 bool rev_has(const Rev *r, const Var *v); /* is there an adjoint that may not be zero? */
 /* Is the adjoint of v kept in pieces, since v is an array that is not inside? */
 bool rev_apart(const Rev *r, const Var *v);
@@ -209,6 +210,12 @@ Atom ad_as(Bld *bl, Loc loc, Atom a, Type t); /* with the sizes of t, which are 
 Atom ad_i64(Bld *bl, Loc loc, Atom a);
 /* op on values of type t, element by element. */
 Lambda *ad_operator(Ctx *cx, Loc loc, PrimOp op, Type t);
+/* The map over op's parameters that op is; NULL: it is something else. */
+const Exp *ad_map_of(const Lambda *op);
+/* The scalar operation that op applies to its two parameters, element by element if they are
+ * arrays; by which a fold or a histogram of one value combines. N_PRIM_OPS: there is none. */
+PrimOp ad_applied(const Lambda *op);
+PrimOp ad_combines_by(const Exp *e);
 Atom ad_sum_rows(Bld *bl, Loc loc, Atom arr); /* along its first dimension */
 Atom ad_sum_all(Bld *bl, Loc loc, Atom arr);  /* a scalar */
 /* if test then (what yes has) a else (what no has) b */
