@@ -169,7 +169,7 @@ static void expand_strips(Rev *r, const Stm *s, Stms *out)
         bld_binop(&front, loc, OP_ADD, n, bld_binop(&front, loc, OP_SUB, length, atom_i64(1)));
     Exp *l = exp_new(cx, E_LOOP, loc);
     *l = *e;
-    l->attrs = attr_with_strips(e->attrs, 0);
+    l->attrs = attr_with_strips(e->attrs, 1);
     l->loop.i = var_new(cx, "strip", type_prim(T_I64), loc);
     l->loop.bound = bld_binop(&front, loc, OP_DIV, all, length);
     Atom from = bld_binop(&in, loc, OP_MUL, atom_var(l->loop.i), length);

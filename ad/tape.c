@@ -164,11 +164,19 @@ static Atom carry(Ctx *cx, Keeping *K, Type t, Atom init, Var **out)
     return atom_var(p);
 }
 
+static Atom blank(Keeping *K, Type t)
+{
+    Exp *e = exp_new(K->front.cx, E_SCRATCH, K->l->loc);
+    e->attrs = attr_with_strips(ATTR_KEPT, attr_strips(K->l->attrs));
+    e->scratch.type = t;
+    return bld_exp(&K->front, "kept", e);
+}
+
 static void keep_row(Ctx *cx, Keeping *K, Bld *bl, Atom n, Atom val)
 {
     Type t = type_array(cx, atom_type(val), n);
     Var *tape;
-    Atom p = carry(cx, K, t, ad_scratch(&K->front, K->l->loc, t), &tape);
+    Atom p = carry(cx, K, t, blank(K, t), &tape);
     DimIndexes at = ad_row_at(cx, t, K->turn);
     ad_atom(cx, &K->res, ad_with(bl, K->l->loc, p, &at, val, true));
     vec_push(cx->perm, &K->tapes, tape);
@@ -192,7 +200,7 @@ static void keep_part(Ctx *cx, Keeping *K, Atom n, Atom total, Atom val)
     Atom size = elements(&K->begin, loc, atom_type(val));
     ad_atom(cx, &K->res, bld_binop(&K->begin, loc, OP_ADD, from, size));
     keep_row(cx, K, &K->begin, n, from);
-    Atom p = carry(cx, K, t, ad_scratch(&K->front, loc, t), &tape);
+    Atom p = carry(cx, K, t, blank(K, t), &tape);
     DimIndexes at = part_at(cx, from, size);
     Atom flat = ad_as(&K->begin, loc, val, type_array(cx, type_prim(t.elem), size));
     ad_atom(cx, &K->res, ad_with(&K->begin, loc, p, &at, flat, true));

@@ -27,9 +27,9 @@ const FormInfo form_info[N_FORMS] = {
 #undef FORM
 };
 
-const char *const attr_text[N_ATTRS] = {
-    "sequential", "sequential_outer", "sequential_inner", "no_outer",
-    "no_intra",   "only_intra",       "only_inner",       "unroll"};
+const char *const attr_text[N_ATTRS] = {"sequential", "sequential_outer", "sequential_inner",
+                                        "no_outer",   "no_intra",         "only_intra",
+                                        "only_inner", "unroll",           "kept"};
 
 /* f32 and u32, f64 and u64 for each other: what to_bits and from_bits turn a type into. Others do
  * not pass the verifier. */

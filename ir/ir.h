@@ -204,11 +204,13 @@ enum {
     ATTR_ONLY_INTRA = 32,
     ATTR_ONLY_INNER = 64,
     ATTR_UNROLL = 128,
-    N_ATTRS = 8,
+    ATTR_KEPT =
+        256, /* of a SCRATCH: for turns of the loop at its place, which reverse mode asks for */
+    N_ATTRS = 9,
     ATTR_STRIPS = 15 << N_ATTRS /* of a loop: attr_strips, in these bits */
 };
-/* #[stripmine(n)]: how deep the nest is that keeps turns for reverse mode, at most MOST_STRIPS;
- * below 2: a loop is enough. */
+/* #[stripmine(n)]: how deep the nest is that keeps turns for reverse mode, at most MOST_STRIPS; 1:
+ * a loop that is part of such a nest; 0: nobody asked. */
 enum { MOST_STRIPS = 15 };
 static inline unsigned attr_strips(unsigned attrs)
 {
