@@ -57,6 +57,28 @@ static void forward(Diff *D, Bld *bl, const Stm *s)
     bind(bl, s, &values, &tangents);
 }
 
+static void add_sizes(VarSet *sizes, Type t)
+{
+    for (int d = 0; d < t.rank; d++)
+        if (t.dims[d].var)
+            varset_add(sizes, t.dims[d].var);
+}
+
+/* Sizes of what there is before and in fn's body, but for bodies inside. */
+static VarSet *sizes_of(Ctx *cx, const Lambda *fn)
+{
+    VarSet *sizes = varmap_new(cx->perm);
+    Vars free = free_vars_lambda(cx, fn);
+    for (int i = 0; i < free.n; i++)
+        add_sizes(sizes, free.at[i]->type);
+    for (int i = 0; i < fn->params.n; i++)
+        add_sizes(sizes, fn->params.at[i]->type);
+    for (int i = 0; i < fn->body->stms.n; i++)
+        for (int k = 0; k < fn->body->stms.at[i].pat.n; k++)
+            add_sizes(sizes, fn->body->stms.at[i].pat.at[k]->type);
+    return sizes;
+}
+
 static void reverse(Diff *D, Bld *bl, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -65,6 +87,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
     r.active = varmap_new(cx->perm);
     r.adjoint = varmap_new(cx->perm);
     Lambda *fn = ad_inlined(cx, e->deriv.fn);
+    r.sizes = sizes_of(cx, fn);
     Vars ps = {0};
     Atoms args = {0}, res = {0}, values = {0}, adjoints = {0};
     vec_append(cx->perm, &ps, &fn->params);

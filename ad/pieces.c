@@ -88,12 +88,24 @@ bool rev_outside(Lift *L, Atom *a)
     return true;
 }
 
+/* A size, outside: where there is no iteration, what one would compute of it may be none. */
+static bool size_outside(Lift *L, Atom *a)
+{
+    const Exp *e = a->var ? varmap_get(L->in->defs, a->var) : NULL;
+    bool known = !e || e->kind != E_PRIM || varset_has(L->in->sizes, a->var);
+    if (!rev_outside(L, a))
+        return false;
+    if (!known)
+        *a = bld_binop(&L->out->bl, L->loc, OP_MAX, *a, atom_i64(0));
+    return true;
+}
+
 static bool type_outside(Lift *L, Type *t)
 {
     Type r = {t->elem, t->rank, NEWN(L->in->cx->perm, Atom, t->rank)};
     for (int d = 0; d < t->rank; d++) {
         r.dims[d] = t->dims[d];
-        if (!rev_outside(L, &r.dims[d]))
+        if (!size_outside(L, &r.dims[d]))
             return false;
     }
     *t = r;
@@ -127,7 +139,7 @@ static bool lift_linear(Lift *L, Var *v, const Piece *p)
         DimIndex at = p->at.at[d];
         Linear x;
         if (!linear(L, at.start, &x) || (x.stride && (at.is_slice || own++)) ||
-            (at.is_slice && (!rev_outside(L, &at.n) || !rev_outside(L, &at.stride))))
+            (at.is_slice && (!size_outside(L, &at.n) || !rev_outside(L, &at.stride))))
             return false;
         at.start = x.start;
         if (x.stride) {
@@ -153,7 +165,7 @@ static bool lift_list(Lift *L, Var *v, const Piece *p)
     Type t = atom_type(q.val);
     for (int d = 0; d < q.dims.n; d++) {
         ad_atom(L->in->cx, &dims, q.dims.at[d]);
-        if (!rev_outside(L, &dims.at[d]))
+        if (!size_outside(L, &dims.at[d]))
             return false;
     }
     if (!type_outside(L, &t))

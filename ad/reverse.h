@@ -40,6 +40,7 @@ struct Rev {
     VarSet *active;  /* what depends on what is differentiated; of the whole function */
     VarMap *defs;    /* Var -> const Exp *: what defines it; of the whole function */
     VarMap *adjoint; /* Var -> Adjoint * */
+    VarSet *sizes;   /* of arrays outside of all bodies: others may be below 0 where no body runs */
     VarSet *inside;  /* what the innermost map around binds, but for rows of active arrays; NULL:
                         there is no map around */
 };

@@ -202,3 +202,14 @@ def strips_keep_less(box):
             raise Failed(f"{peaks} bytes for all turns, two loops, and three")
     if len(results) != 1:
         raise Failed("the results differ")
+
+
+@case(False)
+def no_size_without_iterations(box):
+    """What an iteration would compute as a size may be below 0 where there is none: derivatives must not ask for such arrays."""
+    box.put("p.sf", """entry main [n][m] (xs: [n]f64) (ys: [m]f64): [n]f64 =
+  let largest (xs: [n]f64) = if n >= 1 then f64.maximum (map (* 1) xs[1:n]) else 0.5
+  in vjp (\\xs -> map (\\y -> map (\\_ -> copy (map (+ y) ys) with [0] = largest xs) (iota n)) ys) xs (map (\\_ -> map (const ys) xs) ys)
+""")
+    for xs, ys, want in (("empty([0]f64)", "[1f64]", "empty([0]f64)"), ("[1f64]", "[1f64]", r"\[0.0f64\]"), ("[1f64, 2]", "[3f64]", r"\[0.0f64, 6.0f64\]")):
+        box.minifut("run p.sf", 0, out=f"^{re.escape(want) if want[0] == 'e' else want}$", stdin=f"{xs} {ys}")
