@@ -154,8 +154,6 @@ typedef struct {
     Atom n;    /* turns, i64, at least 0 */
     Atom turn; /* the one that is run backwards, i64 */
 } Turns;
-/* Is an array of type t, which the loop carries, of another size in each turn? */
-bool rev_size_changes(const Exp *loop, Type t);
 /* The turn with what the loop carries as the forward sweep kept it: that goes to fwd, what finds it
  * to front. */
 Body *rev_from_tape(const Turns *T, const Body *turn, Stms *fwd, Bld *front);

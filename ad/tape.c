@@ -21,7 +21,7 @@ typedef struct {
     Vars elems; /* and what the turns read of others */
 } Tape;
 
-bool rev_size_changes(const Exp *loop, Type t)
+static bool size_changes(const Exp *loop, Type t)
 {
     for (int d = 0; d < t.rank; d++)
         if (t.dims[d].var && vars_find(&loop->loop.params, t.dims[d].var) >= 0)
@@ -33,7 +33,7 @@ bool rev_size_changes(const Exp *loop, Type t)
 
 static bool changes_in_turn(const Tape *P, const VarSet *bound, Type t)
 {
-    return ad_type_varies(bound, t) || rev_size_changes(P->T->copy, t);
+    return ad_type_varies(bound, t) || size_changes(P->T->copy, t);
 }
 
 /* Of an array that is read at some places alone, what is read there is kept, not all of it: adds
@@ -209,7 +209,7 @@ static void keep_part(Ctx *cx, Keeping *K, Atom n, Atom total, Atom val)
 
 static bool in_parts(const Tape *P, int j)
 {
-    return rev_size_changes(P->T->copy, P->T->copy->loop.params.at[j]->type);
+    return size_changes(P->T->copy, P->T->copy->loop.params.at[j]->type);
 }
 
 /* The loop, which keeps parameters and elements: in arrays that are behind its results. */

@@ -28,6 +28,7 @@
 #include "base/ptrmap.h"
 #include "base/vec.h"
 #include "common/prim.h"
+#include "ir/attrs.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -193,33 +194,6 @@ enum {
 enum { SIZE_BITS = 48 };
 #define MAX_SIZE  ((INT64_C(1) << SIZE_BITS) - 1)
 #define MAX_BYTES (INT64_MAX / 2) /* of an array, and most elements of a nest */
-
-/* Attributes of an expression (bits). */
-enum {
-    ATTR_SEQUENTIAL = 1,       /* #[sequential]: no parallelism inside or here */
-    ATTR_SEQUENTIAL_OUTER = 2, /* #[sequential_outer] */
-    ATTR_SEQUENTIAL_INNER = 4, /* #[sequential_inner] */
-    ATTR_NO_OUTER = 8,         /* #[flattening(no_outer)] ... */
-    ATTR_NO_INTRA = 16,
-    ATTR_ONLY_INTRA = 32,
-    ATTR_ONLY_INNER = 64,
-    ATTR_UNROLL = 128,
-    ATTR_KEPT =
-        256, /* of a SCRATCH: for turns of the loop at its place, which reverse mode asks for */
-    N_ATTRS = 9,
-    ATTR_STRIPS = 15 << N_ATTRS /* of a loop: attr_strips, in these bits */
-};
-/* #[stripmine(n)]: how deep the nest is that keeps turns for reverse mode, at most MOST_STRIPS; 1:
- * a loop that is part of such a nest; 0: nobody asked. */
-enum { MOST_STRIPS = 15 };
-static inline unsigned attr_strips(unsigned attrs)
-{
-    return (attrs & ATTR_STRIPS) >> N_ATTRS;
-}
-static inline unsigned attr_with_strips(unsigned attrs, unsigned n)
-{
-    return (attrs & ~(unsigned)ATTR_STRIPS) | n << N_ATTRS;
-}
 
 typedef enum { LOOP_FOR, LOOP_WHILE } LoopKind;
 
@@ -494,7 +468,6 @@ typedef struct {
     unsigned dialects, traits;
 } FormInfo;
 extern const FormInfo form_info[N_FORMS];
-extern const char *const attr_text[N_ATTRS]; /* by bit number */
 PrimType prim_result(PrimOp op, PrimType operands);
 
 Atom atom_var(Var *v);
@@ -671,6 +644,9 @@ static inline bool exp_is(const Exp *e, unsigned traits)
 }
 /* Is it a sum, or has parts or elements that are? Such a value cannot be written outside. */
 bool ext_holds_sum(const ExtType *x);
+/* What cannot be of the type: elements, and what variants hold, are of its values. NULL: nothing.
+ */
+const char *ext_mistake(Ctx *cx, const ExtType *x);
 static inline const char *ext_name(const ExtType *x)
 {
     return x->alias ? x->alias : x->text;

@@ -390,6 +390,20 @@ static void print_seg(Out *o, const Exp *e)
     print_body(o, e->seg.body);
 }
 
+static void print_deriv(Out *o, const Exp *e)
+{
+    out_printf(o, "%s ", form_info[e->kind].text);
+    print_atoms(o, &e->deriv.args);
+    out_puts(o, " ");
+    print_atoms(o, &e->deriv.seeds);
+    out_puts(o, " ");
+    print_lambda(o, e->deriv.fn);
+    if (e->deriv.back) {
+        out_puts(o, " ");
+        print_lambda(o, e->deriv.back);
+    }
+}
+
 static void print_attrs(Out *o, unsigned attrs)
 {
     for (int i = 0; i < N_ATTRS; i++)
@@ -468,18 +482,7 @@ void ir_print_exp(Out *o, const Exp *e)
         print_atoms(o, &e->trace.args);
         break;
     case M_soac: print_soac(o, e); break;
-    case M_deriv:
-        out_printf(o, "%s ", form_info[e->kind].text);
-        print_atoms(o, &e->deriv.args);
-        out_puts(o, " ");
-        print_atoms(o, &e->deriv.seeds);
-        out_puts(o, " ");
-        print_lambda(o, e->deriv.fn);
-        if (e->deriv.back) {
-            out_puts(o, " ");
-            print_lambda(o, e->deriv.back);
-        }
-        break;
+    case M_deriv: print_deriv(o, e); break;
     case M_suff: print_suff(o, e); break;
     case M_ranks: print_ranks(o, e); break;
     case M_seg: print_seg(o, e); break;
