@@ -10,6 +10,24 @@
  * result are active together. */
 #include "ad/ad_int.h"
 
+AdClass ad_class(const Exp *e)
+{
+    static const AdClass of_member[N_MEMBERS] = {
+        [M_assertion] = AD_NONE,  [M_trace] = AD_NONE,     [M_prim] = AD_PRIM,
+        [M_atom] = AD_MOVED,      [M_conv] = AD_MOVED,     [M_index] = AD_MOVED,
+        [M_update] = AD_MOVED,    [M_iota] = AD_MOVED,     [M_replicate] = AD_MOVED,
+        [M_scratch] = AD_MOVED,   [M_arraylit] = AD_MOVED, [M_concat] = AD_MOVED,
+        [M_rearrange] = AD_MOVED, [M_reshape] = AD_MOVED,  [M_copy] = AD_MOVED,
+        [M_branch] = AD_BRANCH,   [M_loop] = AD_LOOP,      [M_soac] = AD_SOAC,
+    };
+    AdClass c = e->kind == E_STOP       ? AD_NONE
+                : e->kind == E_WITH_VJP ? AD_OWN
+                                        : of_member[exp_member(e)];
+    if (c == AD_RESOLVED)
+        ice(e->loc, "the derivative of %s", form_info[e->kind].text);
+    return c;
+}
+
 typedef struct {
     VarSet *set;
     bool more; /* something was added */
@@ -79,6 +97,16 @@ static void see_loop(Active *A, const Stm *s)
     }
 }
 
+/* Its own derivative is asked of all results; what is free in its function is constant. */
+static void see_own(Active *A, const Stm *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->exp->deriv.args.n; i++)
+        any = any || is_on(A, s->exp->deriv.args.at[i]);
+    for (int i = 0; i < s->pat.n; i++)
+        put_if(A, any, s->pat.at[i]);
+}
+
 /* --- SOACs ---------------------------------------------------------------------------------- */
 
 /* What the function, or without one the arrays, give for result k. */
@@ -130,33 +158,16 @@ static void see_soac(Active *A, const Stm *s)
 
 static void see_stm(Active *A, const Stm *s)
 {
-    switch (exp_member(s->exp)) {
-    case M_prim: see_prim(A, s); return;
-    case M_atom:
-    case M_conv:
-    case M_index:
-    case M_update:
-    case M_iota:
-    case M_replicate:
-    case M_scratch:
-    case M_arraylit:
-    case M_concat:
-    case M_rearrange:
-    case M_reshape:
-    case M_copy: see_moved(A, s); return;
-    case M_branch: see_branch(A, s); return;
-    case M_loop: see_loop(A, s); return;
-    case M_soac: see_soac(A, s); return;
-    case M_assertion:
-    case M_trace: return;
-    case M_call:
-    case M_deriv:
-    case M_ranks:
-    case M_suff:
-    case M_seg:
-    case N_MEMBERS: break;
+    switch (ad_class(s->exp)) {
+    case AD_PRIM: see_prim(A, s); return;
+    case AD_MOVED: see_moved(A, s); return;
+    case AD_BRANCH: see_branch(A, s); return;
+    case AD_LOOP: see_loop(A, s); return;
+    case AD_SOAC: see_soac(A, s); return;
+    case AD_OWN: see_own(A, s); return;
+    case AD_RESOLVED:
+    case AD_NONE: return;
     }
-    ice(s->exp->loc, "the derivative of %s", form_info[s->exp->kind].text);
 }
 
 static void see_body(Active *A, const Body *b)

@@ -29,8 +29,28 @@ void ad_partials(Bld *bl, Loc loc, const Exp *e, Atom res, Atom *out);
 
 /* A fresh copy in which nothing is called: the bodies of functions stand where they were. */
 Lambda *ad_inlined(Ctx *cx, const Lambda *fn);
+/* The body, fn, without what is said of derivatives: WITH_VJP is its function, which forward mode
+ * goes through; */
+Lambda *ad_plain(Ctx *cx, Lambda *fn);
+/* ... and so is STOP, when all derivatives are made. Functions that have them are inlined. */
+Body *ad_final(Ctx *cx, Body *b);
+/* Is it, or has what it calls, one of them? */
+bool ad_is_special(const Exp *e);
 
 /* --- active.c --- */
+
+/* What a form is to derivatives. */
+typedef enum {
+    AD_RESOLVED, /* none has it here: functions are inlined, derivatives inside made already */
+    AD_NONE,     /* nothing of it has a derivative */
+    AD_PRIM,     /* a scalar operation */
+    AD_MOVED,    /* its result are elements of its operands, as they are */
+    AD_BRANCH,
+    AD_LOOP,
+    AD_SOAC,
+    AD_OWN /* it has a derivative of its own, in reverse mode */
+} AdClass;
+AdClass ad_class(const Exp *e);
 
 /* Adds what a statement, a body makes of active variables in a way that has a derivative:
  * variables at any depth. All else is constant to derivatives. No functions are called there. */

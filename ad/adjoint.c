@@ -58,6 +58,16 @@ void rev_add(Rev *r, Loc loc, Atom to, Atom val)
     rev_set(r, to.var, a->known ? ad_add(&r->bl, loc, a->dense, val) : val);
 }
 
+bool rev_active_inside(const Rev *r, const Lambda *fn)
+{
+    VarSet *free = varmap_new(r->cx->perm);
+    free_in_lambda(free, fn);
+    for (int i = 0; (i = ptrmap_next(free, i)) >= 0; i++)
+        if (varset_has(r->active, ptrmap_key(free, i)))
+            return true;
+    return false;
+}
+
 /* --- Pieces --------------------------------------------------------------------------------- */
 
 static bool is_whole(const DimIndex *d, Atom size)

@@ -13,6 +13,7 @@ typedef enum { SUM_ROWS, SUM_ADD, SUM_MOVED, SUM_FILLED, SUM_MAP } SumKind;
 struct SumPlan {
     SumKind kind;
     Atom v;
+    bool varies;
     const Stm *s; /* what makes v in the map's function */
     struct SumPlan *a, *b;
 };
@@ -24,21 +25,16 @@ typedef struct {
     Vars *inputs;
 } Planner;
 
-static bool varies(const Planner *P, Atom a)
-{
-    return a.var && varset_has(P->bound, a.var);
-}
-
 static SumPlan *plan_new(Planner *P, SumKind kind, Atom v, const Stm *s)
 {
     SumPlan *p = NEW(P->cx->perm, SumPlan);
-    *p = (SumPlan){kind, v, s, NULL, NULL};
+    *p = (SumPlan){kind, v, ad_varies(P->bound, v), s, NULL, NULL};
     return p;
 }
 
 static void input(Planner *P, Atom a)
 {
-    if (varies(P, a) && vars_find(P->inputs, a.var) < 0)
+    if (ad_varies(P->bound, a) && vars_find(P->inputs, a.var) < 0)
         vec_push(P->cx->perm, P->inputs, a.var);
 }
 
@@ -62,7 +58,7 @@ static bool is_loop(const Exp *e)
 static bool may_interchange(Planner *P, const Stm *s, Atom v)
 {
     const Exp *e = s->exp;
-    if (e->kind != E_MAP || varies(P, e->soac.width))
+    if (e->kind != E_MAP || ad_varies(P->bound, e->soac.width))
         return false;
     if (atom_type(v).rank == 1 && body_any(e->soac.fn->body, is_loop))
         return false;
@@ -70,32 +66,16 @@ static bool may_interchange(Planner *P, const Stm *s, Atom v)
     free_in_exp(free, e);
     Vars vs = varset_list(P->cx->perm, free);
     for (int i = 0; i < vs.n; i++)
-        for (int d = 0; d < vs.at[i]->type.rank; d++)
-            if (varies(P, atom_var(vs.at[i])) && varies(P, vs.at[i]->type.dims[d]))
-                return false;
+        if (ad_varies(P->bound, atom_var(vs.at[i])) && ad_type_varies(P->bound, vs.at[i]->type))
+            return false;
     return true;
-}
-
-static bool is_sum(const Exp *e)
-{
-    const Exp *op = e->kind == E_MAP && e->soac.arrs.n == 2 ? lambda_op(e->soac.fn) : NULL;
-    if (e->kind != E_MAP || e->soac.arrs.n != 2)
-        return false;
-    if (op)
-        return op->prim.op == OP_ADD && op->prim.args.at[0].var != op->prim.args.at[1].var;
-    const Body *b = e->soac.fn->body;
-    return b->stms.n == 1 && b->res.n == 1 && b->stms.at[0].exp->kind == E_MAP &&
-           b->stms.at[0].pat.at[0] == b->res.at[0].var && b->stms.at[0].exp->soac.arrs.n == 2 &&
-           b->stms.at[0].exp->soac.arrs.at[0].var == e->soac.fn->params.at[0] &&
-           b->stms.at[0].exp->soac.arrs.at[1].var == e->soac.fn->params.at[1] &&
-           is_sum(b->stms.at[0].exp);
 }
 
 static SumPlan *plan(Planner *P, Atom v)
 {
     const Stm *s = v.var ? varmap_get(P->made, v.var) : NULL;
     const Exp *e = s ? s->exp : NULL;
-    if (e && is_sum(e)) {
+    if (e && e->kind == E_MAP && ad_applied(e->soac.fn) == OP_ADD) {
         SumPlan *p = plan_new(P, SUM_ADD, v, s);
         p->a = plan(P, e->soac.arrs.at[0]);
         p->b = plan(P, e->soac.arrs.at[1]);
@@ -107,7 +87,7 @@ static SumPlan *plan(Planner *P, Atom v)
         return p;
     }
     if (e && e->kind == E_REPLICATE && atom_type(e->replicate.val).rank == 0 &&
-        varies(P, e->replicate.val)) {
+        ad_varies(P->bound, e->replicate.val)) {
         SumPlan *p = plan_new(P, SUM_FILLED, v, s);
         input(P, e->replicate.val);
         return p;
@@ -251,7 +231,9 @@ static Atom interchanged(Summer *S, const SumPlan *p)
 static Atom filled(Summer *S, const SumPlan *p)
 {
     const Exp *e = p->s->exp;
-    Atom sum = ad_sum_rows(S->bl, S->loc, stacked(S, e->replicate.val));
+    Atom all = stacked(S, e->replicate.val);
+    ASSERT(all.var);
+    Atom sum = ad_sum_rows(S->bl, S->loc, all);
     return ad_filled(S->bl, S->loc, e->replicate.dims.at, e->replicate.dims.n, sum);
 }
 
@@ -260,6 +242,7 @@ Atom ad_sum_code(Summer *S, const SumPlan *p)
     switch (p->kind) {
     case SUM_ROWS: {
         Atom all = stacked(S, p->v);
+        ASSERT(all.var || !p->varies); /* an input that nobody stacked */
         if (!all.var)
             all = bld_exp(S->bl, "all", exp_replicate(S->bl->cx, S->loc, S->n, p->v));
         return ad_sum_rows(S->bl, S->loc, all);

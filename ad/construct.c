@@ -7,6 +7,19 @@ void ad_atom(Ctx *cx, Atoms *as, Atom a)
     vec_push(cx->perm, as, a);
 }
 
+bool ad_varies(const VarSet *bound, Atom a)
+{
+    return a.var && varset_has(bound, a.var);
+}
+
+bool ad_type_varies(const VarSet *bound, Type t)
+{
+    for (int d = 0; d < t.rank; d++)
+        if (ad_varies(bound, t.dims[d]))
+            return true;
+    return false;
+}
+
 DimIndex ad_whole(Type t, int dim)
 {
     return (DimIndex){true, atom_i64(0), t.dims[dim], atom_i64(1)};
@@ -174,7 +187,7 @@ static Atom merged(Bld *bl, Loc loc, Atom arr, int n, Atom size)
     return ad_as(bl, loc, arr, type_array(bl->cx, type_drop(t, n), size));
 }
 
-static Atom product(Bld *bl, Loc loc, const Atom *dims, int n)
+Atom ad_product(Bld *bl, Loc loc, const Atom *dims, int n)
 {
     Atom size = atom_i64(1);
     for (int d = 0; d < n; d++)
@@ -185,7 +198,7 @@ static Atom product(Bld *bl, Loc loc, const Atom *dims, int n)
 Atom ad_sum_all(Bld *bl, Loc loc, Atom arr)
 {
     Type t = atom_type(arr);
-    return sum(bl, loc, merged(bl, loc, arr, t.rank, product(bl, loc, t.dims, t.rank)));
+    return sum(bl, loc, merged(bl, loc, arr, t.rank, ad_product(bl, loc, t.dims, t.rank)));
 }
 
 Lambda *ad_choice(Ctx *cx, Loc loc, PrimOp op, PrimType t)
@@ -239,6 +252,37 @@ Atom ad_inside(Bld *bl, Loc loc, const Atoms *idx, Type t)
     return ok;
 }
 
+const Exp *ad_map_of(const Lambda *op)
+{
+    const Body *b = op->body;
+    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_MAP)
+        return NULL;
+    const Exp *m = b->stms.at[0].exp;
+    bool whole = m->soac.arrs.n == op->params.n && b->stms.at[0].pat.n == b->res.n;
+    for (int i = 0; whole && i < b->res.n; i++)
+        whole = b->res.at[i].var == b->stms.at[0].pat.at[i];
+    for (int i = 0; whole && i < op->params.n; i++) {
+        bool found = false;
+        for (int k = 0; k < m->soac.arrs.n; k++)
+            found = found || m->soac.arrs.at[k].var == op->params.at[i];
+        whole = found;
+    }
+    return whole ? m : NULL;
+}
+
+PrimOp ad_applied(const Lambda *op)
+{
+    const Exp *p = lambda_op(op), *m = ad_map_of(op);
+    if (p)
+        return p->prim.op;
+    return m && m->soac.arrs.n == 2 ? ad_applied(m->soac.fn) : N_PRIM_OPS;
+}
+
+PrimOp ad_combines_by(const Exp *e)
+{
+    return e->soac.nes.n == 1 ? ad_applied(e->soac.op) : N_PRIM_OPS;
+}
+
 Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts)
 {
     Bld bl = bld_new(cx);
@@ -251,7 +295,7 @@ Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts)
 Atom ad_hist(Bld *bl, Loc loc, Atom dest, const Atoms *dims, const Atoms *idx, Atom val)
 {
     Ctx *cx = bl->cx;
-    Atom width = product(bl, loc, dims->at, dims->n);
+    Atom width = ad_product(bl, loc, dims->at, dims->n);
     Atoms arrs = {0};
     Types ts = {0};
     for (int i = 0; i < idx->n; i++) {

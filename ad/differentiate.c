@@ -57,6 +57,28 @@ static void forward(Diff *D, Bld *bl, const Stm *s)
     bind(bl, s, &values, &tangents);
 }
 
+static void add_sizes(VarSet *sizes, Type t)
+{
+    for (int d = 0; d < t.rank; d++)
+        if (t.dims[d].var)
+            varset_add(sizes, t.dims[d].var);
+}
+
+/* Sizes of what there is before and in fn's body, but for bodies inside. */
+static VarSet *sizes_of(Ctx *cx, const Lambda *fn)
+{
+    VarSet *sizes = varmap_new(cx->perm);
+    Vars free = free_vars_lambda(cx, fn);
+    for (int i = 0; i < free.n; i++)
+        add_sizes(sizes, free.at[i]->type);
+    for (int i = 0; i < fn->params.n; i++)
+        add_sizes(sizes, fn->params.at[i]->type);
+    for (int i = 0; i < fn->body->stms.n; i++)
+        for (int k = 0; k < fn->body->stms.at[i].pat.n; k++)
+            add_sizes(sizes, fn->body->stms.at[i].pat.at[k]->type);
+    return sizes;
+}
+
 static void reverse(Diff *D, Bld *bl, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -65,6 +87,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
     r.active = varmap_new(cx->perm);
     r.adjoint = varmap_new(cx->perm);
     Lambda *fn = ad_inlined(cx, e->deriv.fn);
+    r.sizes = sizes_of(cx, fn);
     Vars ps = {0};
     Atoms args = {0}, res = {0}, values = {0}, adjoints = {0};
     vec_append(cx->perm, &ps, &fn->params);
@@ -83,10 +106,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
         ad_atom(cx, &args, seed);
         rev_add(&r, e->loc, y, atom_var(p));
     }
-    int errors = diag_errors();
     rev_body(&r, fn->body);
-    if (diag_errors() > errors)
-        diag_note(e->loc, "its derivative is wanted here");
     for (int i = 0; i < fn->params.n; i++)
         if (ad_is_float(fn->params.at[i]->type))
             ad_atom(cx, &res, rev_take(&r, fn->params.at[i]));
@@ -99,7 +119,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
 
 static bool is_derivative(const Exp *e)
 {
-    return exp_member(e) == M_deriv;
+    return e->kind == E_JVP || e->kind == E_VJP;
 }
 
 static Body *diff_body(Diff *D, const Body *b)
@@ -124,12 +144,28 @@ static Body *diff_body(Diff *D, const Body *b)
     return bld_body(&bl, b->res);
 }
 
-static bool has_derivatives(const Prog *p)
+static bool prog_any(const Prog *p, bool (*ask)(const Exp *e))
 {
     for (int i = 0; i < p->entries.n; i++)
-        if (body_any(p->entries.at[i].body, is_derivative))
+        if (body_any(p->entries.at[i].body, ask))
             return true;
     return false;
+}
+
+/* When nobody asks for derivatives any more. */
+static Prog *without_special(Ctx *cx, const Prog *in)
+{
+    Prog *p = arena_memdup(cx->perm, in, sizeof *in);
+    p->entries = (Entries){0};
+    for (int i = 0; i < in->entries.n; i++) {
+        Entry en = in->entries.at[i];
+        if (body_any(en.body, ad_is_special)) {
+            en.body = ad_final(cx, en.body);
+            ir_copy_needed(cx, &en);
+        }
+        vec_push(cx->perm, &p->entries, en);
+    }
+    return p;
 }
 
 /* Those that have none inside. */
@@ -142,8 +178,7 @@ static Prog *innermost(Ctx *cx, const Prog *in)
         Diff D = {cx, varmap_new(cx->perm)};
         if (body_any(en.body, is_derivative)) {
             en.body = diff_body(&D, en.body);
-            if (!diag_errors())
-                ir_copy_needed(cx, &en);
+            ir_copy_needed(cx, &en);
         }
         vec_push(cx->perm, &p->entries, en);
     }
@@ -152,13 +187,12 @@ static Prog *innermost(Ctx *cx, const Prog *in)
 
 Prog *ad_differentiate(Ctx *cx, const Prog *in)
 {
-    if (!has_derivatives(in))
-        return (Prog *)(uintptr_t)in;
-    Prog *p = pass_functions(cx, in);
-    do {
+    Prog *p = (Prog *)(uintptr_t)in;
+    if (prog_any(in, is_derivative))
+        p = pass_functions(cx, in);
+    while (prog_any(p, is_derivative)) {
         p = pass_hoist(cx, pass_simplify(cx, p));
         p = innermost(cx, p);
-    } while (has_derivatives(p) && !diag_errors());
-    /* What was refused is told; what is made of the rest is not whole. */
-    return diag_errors() ? (Prog *)(uintptr_t)in : p;
+    }
+    return prog_any(p, ad_is_special) ? without_special(cx, p) : p;
 }

@@ -2,6 +2,7 @@
  *
  *     redomap op f         =>  map f, reduce op
  *     loop while           =>  a loop that counts the turns, a loop of so many turns
+ *     #[stripmine(n)] loop =>  a nest of loops, n deep
  *     reduce (map2 op)     =>  map (reduce op) over the columns
  *     reduce (op1, op2)    =>  reduce op1, reduce op2
  *     reduce op, scan op   =>  a loop, for operators on arrays
@@ -39,7 +40,7 @@ static void put_named(Rev *r, const Bld *bl, const Vars *pat, const Atoms *res, 
         put(r, one_var(r->cx, pat->at[i]), exp_atom(r->cx, loc, res->at[i]), out);
 }
 
-/* --- Functions in front, while loops ------------------------------------------------- */
+/* --- Functions in front, while loops -------------------------------------------------------- */
 
 static void expand_mapped(Rev *r, const Stm *s, Stms *out)
 {
@@ -118,6 +119,69 @@ static void expand_while(Rev *r, const Stm *s, Stms *out)
     put(r, s->pat, again, out);
 }
 
+/* --- Strips --------------------------------------------------------------------------------- */
+
+/* Of n turns, for a nest `depth` deep: the power of two above n to the power of 1 - 1 / depth. */
+static Atom strip_length(Bld *bl, Loc loc, Atom n, unsigned depth)
+{
+    Atom zeros = bld_exp(bl, "zeros", exp_unop(bl->cx, loc, OP_CLZ, n));
+    Atom bits = bld_binop(bl, loc, OP_SUB, atom_i64(64), ad_i64(bl, loc, zeros));
+    Atom inner = bld_binop(bl, loc, OP_MUL, bits, atom_i64(depth - 1));
+    Atom up = bld_binop(bl, loc, OP_ADD, inner, atom_i64(depth - 1));
+    Atom log = bld_binop(bl, loc, OP_DIV, up, atom_i64(depth));
+    return bld_binop(bl, loc, OP_SHL, atom_i64(1), log);
+}
+
+/* A turn of the loop over strips: the turns of one, which are the loop's own from `from` on. */
+static Exp *strip(Rev *r, const Exp *e, Atom from, Atom count, unsigned depth)
+{
+    Ctx *cx = r->cx;
+    Exp *l = rename_exp(cx, e);
+    Bld body = bld_new(cx);
+    Var *k = var_new(cx, "k", type_prim(T_I64), e->loc);
+    Atom turn = bld_binop(&body, e->loc, OP_ADD, from, atom_var(k));
+    PrimType t = l->loop.i->type.elem;
+    bld_define(&body, l->loop.i,
+               t == T_I64 ? exp_atom(cx, e->loc, turn) : exp_conv(cx, e->loc, t, turn));
+    vec_append(cx->perm, &body.stms, &l->loop.body->stms);
+    l->attrs = attr_with_strips(e->attrs, depth - 1);
+    l->loop.inits = atoms_of_vars(cx, &e->loop.params);
+    l->loop.i = k;
+    l->loop.bound = count;
+    l->loop.body = bld_body(&body, l->loop.body->res);
+    return l;
+}
+
+/* loop (x) for i < n do f  =>
+ *     loop (x) for o < strips do loop (x) for k < min (length, n - o * length) do f
+ * of which the outer one keeps what it carries once a strip, and the inner one the turns of the
+ * strip that is at work. */
+static void expand_strips(Rev *r, const Stm *s, Stms *out)
+{
+    Ctx *cx = r->cx;
+    const Exp *e = s->exp;
+    Loc loc = e->loc;
+    unsigned depth = attr_strips(e->attrs);
+    Bld front = bld_new(cx), in = bld_new(cx);
+    Atom n = bld_binop(&front, loc, OP_MAX, ad_i64(&front, loc, e->loop.bound), atom_i64(0));
+    Atom length = strip_length(&front, loc, n, depth);
+    Atom all =
+        bld_binop(&front, loc, OP_ADD, n, bld_binop(&front, loc, OP_SUB, length, atom_i64(1)));
+    Exp *l = exp_new(cx, E_LOOP, loc);
+    *l = *e;
+    l->attrs = attr_with_strips(e->attrs, 1);
+    l->loop.i = var_new(cx, "strip", type_prim(T_I64), loc);
+    l->loop.bound = bld_binop(&front, loc, OP_DIV, all, length);
+    Atom from = bld_binop(&in, loc, OP_MUL, atom_var(l->loop.i), length);
+    Atom rest = bld_binop(&in, loc, OP_SUB, n, from);
+    Exp *turns = strip(r, e, from, bld_binop(&in, loc, OP_MIN, length, rest), depth);
+    Stm inner = {exp_pat(cx, "turned", turns), turns};
+    bld_stm(&in, inner);
+    l->loop.body = bld_body(&in, atoms_of_vars(cx, &inner.pat));
+    put_all(r, &front.stms, out);
+    put(r, s->pat, l, out);
+}
+
 /* --- Operators ------------------------------------------------------------------------------ */
 
 /* The part of op that combines value j, if nothing else has a part in it. */
@@ -174,25 +238,6 @@ static bool expand_parts(Rev *r, const Stm *s, Stms *out)
         put(r, one_var(cx, s->pat.at[j]), p, out);
     }
     return true;
-}
-
-/* Is op one map over its parameters, and nothing else? */
-static const Exp *map_of(const Lambda *op)
-{
-    const Body *b = op->body;
-    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_MAP)
-        return NULL;
-    const Exp *m = b->stms.at[0].exp;
-    bool whole = m->soac.arrs.n == op->params.n && b->stms.at[0].pat.n == b->res.n;
-    for (int i = 0; whole && i < b->res.n; i++)
-        whole = b->res.at[i].var == b->stms.at[0].pat.at[i];
-    for (int i = 0; whole && i < op->params.n; i++) {
-        bool found = false;
-        for (int k = 0; k < m->soac.arrs.n; k++)
-            found = found || m->soac.arrs.at[k].var == op->params.at[i];
-        whole = found;
-    }
-    return whole ? m : NULL;
 }
 
 /* op's map, as an operator on elements. */
@@ -282,17 +327,6 @@ static void expand_loop(Rev *r, const Stm *s, Stms *out)
     put(r, pat, l, out);
 }
 
-/* Is something free in fn active? */
-static bool active_inside(const Rev *r, const Lambda *fn)
-{
-    VarSet *free = varmap_new(r->cx->perm);
-    free_in_lambda(free, fn);
-    for (int i = 0; (i = ptrmap_next(free, i)) >= 0; i++)
-        if (varset_has(r->active, ptrmap_key(free, i)))
-            return true;
-    return false;
-}
-
 /* The same of a histogram by an operator that depends on what is differentiated besides its
  * operands. */
 static void expand_bins(Rev *r, const Stm *s, Stms *out)
@@ -352,13 +386,13 @@ static bool needs_loop(const Rev *r, const Exp *e)
         elem = t.elem;
     }
     return arrays || (e->kind == E_SCAN && (mixed || floats > MOST_SCANNED)) ||
-           active_inside(r, e->soac.op) || any_active(r, &e->soac.nes);
+           rev_active_inside(r, e->soac.op) || any_active(r, &e->soac.nes);
 }
 
 static void expand_fold(Rev *r, const Stm *s, Stms *out)
 {
-    const Exp *m = map_of(s->exp->soac.op);
-    bool plain = !active_inside(r, s->exp->soac.op);
+    const Exp *m = ad_map_of(s->exp->soac.op);
+    bool plain = !rev_active_inside(r, s->exp->soac.op);
     if (plain && expand_parts(r, s, out))
         return;
     if (plain && m)
@@ -388,7 +422,7 @@ void rev_expand(Rev *r, const Stm *s, Stms *out)
     case E_HIST:
         if (!is_identity(e->soac.fn))
             expand_write(r, s, out);
-        else if (e->kind == E_HIST && active_inside(r, e->soac.op))
+        else if (e->kind == E_HIST && rev_active_inside(r, e->soac.op))
             expand_bins(r, s, out);
         else if (e->kind == E_SCATTER || !expand_parts(r, s, out))
             vec_push(r->cx->perm, out, *s);
@@ -396,6 +430,10 @@ void rev_expand(Rev *r, const Stm *s, Stms *out)
     case E_LOOP:
         if (e->loop.kind == LOOP_WHILE) {
             expand_while(r, s, out);
+            return;
+        }
+        if (attr_strips(e->attrs) > 1) {
+            expand_strips(r, s, out);
             return;
         }
         break;

@@ -276,33 +276,16 @@ static void put_soac(const Fwd *F, Bld *bl, const Stm *s)
 
 static void put_stm(const Fwd *F, Bld *bl, const Stm *s)
 {
-    switch (exp_member(s->exp)) {
-    case M_prim: put_prim(F, bl, s); return;
-    case M_atom:
-    case M_conv:
-    case M_index:
-    case M_update:
-    case M_iota:
-    case M_replicate:
-    case M_scratch:
-    case M_arraylit:
-    case M_concat:
-    case M_rearrange:
-    case M_reshape:
-    case M_copy: put_moved(F, bl, s); return;
-    case M_branch: put_branch(F, bl, s); return;
-    case M_loop: put_loop(F, bl, s); return;
-    case M_soac: put_soac(F, bl, s); return;
-    case M_assertion:
-    case M_trace: bld_stm(bl, *s); return;
-    case M_call:
-    case M_deriv:
-    case M_ranks:
-    case M_suff:
-    case M_seg:
-    case N_MEMBERS: break;
+    switch (ad_class(s->exp)) {
+    case AD_PRIM: put_prim(F, bl, s); return;
+    case AD_MOVED: put_moved(F, bl, s); return;
+    case AD_BRANCH: put_branch(F, bl, s); return;
+    case AD_LOOP: put_loop(F, bl, s); return;
+    case AD_SOAC: put_soac(F, bl, s); return;
+    case AD_NONE: bld_stm(bl, *s); return;
+    case AD_RESOLVED:
+    case AD_OWN: ice(s->exp->loc, "a tangent by an adjoint");
     }
-    ice(s->exp->loc, "the tangent of %s", form_info[s->exp->kind].text);
 }
 
 static void put_stms(const Fwd *F, Bld *bl, const Stms *stms)
@@ -313,7 +296,7 @@ static void put_stms(const Fwd *F, Bld *bl, const Stms *stms)
 
 Lambda *ad_forward(Ctx *cx, const Lambda *fn)
 {
-    const Lambda *lam = ad_inlined(cx, fn);
+    const Lambda *lam = ad_plain(cx, ad_inlined(cx, fn));
     ArenaMark m = arena_mark(cx->scratch);
     const Fwd F = {cx, ad_active(cx, lam), varmap_new(cx->scratch)};
     Vars params = {0};

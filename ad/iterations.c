@@ -7,11 +7,8 @@
 static void plan_sums(Iterations *M)
 {
     Ctx *cx = M->L.in->cx;
-    Stms all = {0};
+    Stms all = rev_lift_stms(&M->L);
     Vars inputs = {0};
-    vec_append(cx->perm, &all, &M->L.in->fwd);
-    vec_append(cx->perm, &all, &M->L.in->bl.stms);
-    bound_in_body(M->L.bound, bld_body(&(Bld){.cx = cx, .stms = all}, (Atoms){0}));
     for (int i = 0; i < M->L.sums.n; i++) {
         bool scalar = atom_type(M->L.sums.at[i]).rank == 0;
         SumPlan *p = scalar ? NULL : ad_sum_plan(cx, M->L.bound, &all, M->L.sums.at[i], &inputs);

@@ -11,11 +11,6 @@
 
 /* --- Linear positions ----------------------------------------------------------------------- */
 
-static bool varies(const Lift *L, Atom a)
-{
-    return a.var && varset_has(L->bound, a.var);
-}
-
 typedef struct {
     int64_t stride;
     Atom start; /* outside */
@@ -64,7 +59,7 @@ static bool linear_prim(Lift *L, const Exp *e, Linear *out)
 static bool linear(Lift *L, Atom a, Linear *out)
 {
     *out = (Linear){0, a};
-    if (!varies(L, a))
+    if (!ad_varies(L->bound, a))
         return true;
     if (varset_has(L->own, a.var)) {
         *out = (Linear){1, atom_i64(0)};
@@ -93,12 +88,24 @@ bool rev_outside(Lift *L, Atom *a)
     return true;
 }
 
+/* A size, outside: where there is no iteration, what one would compute of it may be none. */
+static bool size_outside(Lift *L, Atom *a)
+{
+    const Exp *e = a->var ? varmap_get(L->in->defs, a->var) : NULL;
+    bool known = !e || e->kind != E_PRIM || varset_has(L->in->sizes, a->var);
+    if (!rev_outside(L, a))
+        return false;
+    if (!known)
+        *a = bld_binop(&L->out->bl, L->loc, OP_MAX, *a, atom_i64(0));
+    return true;
+}
+
 static bool type_outside(Lift *L, Type *t)
 {
     Type r = {t->elem, t->rank, NEWN(L->in->cx->perm, Atom, t->rank)};
     for (int d = 0; d < t->rank; d++) {
         r.dims[d] = t->dims[d];
-        if (!rev_outside(L, &r.dims[d]))
+        if (!size_outside(L, &r.dims[d]))
             return false;
     }
     *t = r;
@@ -132,7 +139,7 @@ static bool lift_linear(Lift *L, Var *v, const Piece *p)
         DimIndex at = p->at.at[d];
         Linear x;
         if (!linear(L, at.start, &x) || (x.stride && (at.is_slice || own++)) ||
-            (at.is_slice && (!rev_outside(L, &at.n) || !rev_outside(L, &at.stride))))
+            (at.is_slice && (!size_outside(L, &at.n) || !rev_outside(L, &at.stride))))
             return false;
         at.start = x.start;
         if (x.stride) {
@@ -158,7 +165,7 @@ static bool lift_list(Lift *L, Var *v, const Piece *p)
     Type t = atom_type(q.val);
     for (int d = 0; d < q.dims.n; d++) {
         ad_atom(L->in->cx, &dims, q.dims.at[d]);
-        if (!rev_outside(L, &dims.at[d]))
+        if (!size_outside(L, &dims.at[d]))
             return false;
     }
     if (!type_outside(L, &t))
@@ -214,15 +221,30 @@ void rev_lift_row(Lift *L, Var *row, Var *arr, Var *i)
     a->pieces.n = 0;
 }
 
+Lift rev_lift_new(Rev *in, Rev *out, Loc loc, Atom width)
+{
+    Lift L = {.in = in, .out = out, .loc = loc, .width = width};
+    L.bound = varmap_new(in->cx->perm);
+    L.own = varmap_new(in->cx->perm);
+    return L;
+}
+
+Stms rev_lift_stms(Lift *L)
+{
+    Ctx *cx = L->in->cx;
+    Bld all = bld_new(cx);
+    vec_append(cx->perm, &all.stms, &L->in->fwd);
+    vec_append(cx->perm, &all.stms, &L->in->bl.stms);
+    bound_in_body(L->bound, bld_body(&all, (Atoms){0}));
+    return all.stms;
+}
+
 void rev_lift(Lift *L, const VarSet *kept)
 {
-    Bld all = bld_new(L->in->cx);
-    vec_append(L->in->cx->perm, &all.stms, &L->in->fwd);
-    vec_append(L->in->cx->perm, &all.stms, &L->in->bl.stms);
-    bound_in_body(L->bound, bld_body(&all, (Atoms){0}));
-    for (int i = 0; i < all.stms.n; i++)
-        for (int k = 0; k < all.stms.at[i].pat.n; k++)
-            varmap_put(L->in->defs, all.stms.at[i].pat.at[k], all.stms.at[i].exp);
+    Stms all = rev_lift_stms(L);
+    for (int i = 0; i < all.n; i++)
+        for (int k = 0; k < all.at[i].pat.n; k++)
+            varmap_put(L->in->defs, all.at[i].pat.at[k], all.at[i].exp);
     Vars vs = varset_list(L->in->cx->perm, L->in->adjoint);
     for (int i = 0; i < vs.n; i++)
         if (!varset_has(L->bound, vs.at[i]) && !(kept && varset_has(kept, vs.at[i])))

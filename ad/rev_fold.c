@@ -179,16 +179,10 @@ static void reduce_any(Rev *r, const Stm *s)
     add_wanted(r, e, wanted, &out);
 }
 
-static PrimOp single(const Exp *e)
-{
-    const Exp *p = e->soac.nes.n == 1 ? lambda_op(e->soac.op) : NULL;
-    return p ? p->prim.op : N_PRIM_OPS;
-}
-
 void rev_reduce(Rev *r, const Stm *s, Stms *fwd)
 {
     const Exp *e = s->exp;
-    PrimOp op = single(e);
+    PrimOp op = ad_combines_by(e);
     if (op == OP_MIN || op == OP_MAX) {
         reduce_choice(r, s, op, fwd);
         return;
@@ -332,7 +326,7 @@ void rev_scan(Rev *r, const Stm *s, Stms *fwd)
 {
     const Exp *e = s->exp;
     vec_push(r->cx->perm, fwd, *s);
-    if (single(e) != OP_ADD) {
+    if (ad_combines_by(e) != OP_ADD) {
         scan_any(r, s);
         return;
     }

@@ -37,8 +37,8 @@ typedef struct {
 static bool stays_place(Sides *S, int k, const Piece *p, Piece *out)
 {
     Ctx *cx = S->r->cx;
-    Lift L = {.in = &S->side[k], .out = S->r, .loc = S->loc, .bound = S->bound[k]};
-    L.own = varmap_new(cx->perm);
+    Lift L = rev_lift_new(&S->side[k], S->r, S->loc, atom_i64(1));
+    L.bound = S->bound[k];
     *out = (Piece){.is_place = true, .may_miss = true, .loc = p->loc, .val = p->val};
     for (int d = 0; d < p->at.n; d++) {
         DimIndex at = p->at.at[d];

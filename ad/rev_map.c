@@ -17,15 +17,17 @@ static void begin(MapBack *M)
 {
     Rev *r = M->r;
     const Exp *e = M->s->exp;
-    VarSet *bound = varmap_new(r->cx->perm), *inside = varmap_new(r->cx->perm);
-    bound_in_body(bound, M->fn->body);
+    VarSet *inside = varmap_new(r->cx->perm);
+    M->in = rev_inner(r);
+    M->in.inside = inside;
+    M->its.L = rev_lift_new(&M->in, r, e->loc, e->soac.width);
+    bound_in_body(M->its.L.bound, M->fn->body);
     bound_in_body(inside, M->fn->body);
-    M->its.L.own = varmap_new(r->cx->perm);
     for (int i = 0; i < M->fn->params.n; i++) {
         Var *p = M->fn->params.at[i];
         Atom arr = e->soac.arrs.at[i];
         const Exp *def = arr.var ? varmap_get(r->defs, arr.var) : NULL;
-        varset_add(bound, p);
+        varset_add(M->its.L.bound, p);
         if (p->type.rank == 0 || !rev_active(r, arr))
             varset_add(inside, p);
         if (rev_active(r, arr))
@@ -34,13 +36,6 @@ static void begin(MapBack *M)
             atom_is_int(def->iota.stride, 1))
             varset_add(M->its.L.own, p);
     }
-    M->in = rev_inner(r);
-    M->in.inside = inside;
-    M->its.L.in = &M->in;
-    M->its.L.out = r;
-    M->its.L.loc = e->loc;
-    M->its.L.bound = bound;
-    M->its.L.width = e->soac.width;
     ad_activity(r->active, M->fn->body);
 }
 
@@ -133,14 +128,6 @@ static int body_depth(const Body *b)
     return most;
 }
 
-static bool varies(const MapBack *M, Type t)
-{
-    for (int d = 0; d < t.rank; d++)
-        if (t.dims[d].var && varset_has(M->its.L.bound, t.dims[d].var))
-            return true;
-    return false;
-}
-
 /* Is it worth to be kept: does it take more than it has elements? */
 static bool worth(const MapBack *M, const Stm *s, const VarSet *used)
 {
@@ -151,7 +138,7 @@ static bool worth(const MapBack *M, const Stm *s, const VarSet *used)
         if (!varset_has(used, v))
             continue;
         any = true;
-        if (v->type.rank >= d || varies(M, v->type))
+        if (v->type.rank >= d || ad_type_varies(M->its.L.bound, v->type))
             return false;
     }
     return any;

@@ -77,22 +77,6 @@ void rev_scatter(Rev *r, const Stm *s, Stms *fwd)
 
 /* --- Histograms ----------------------------------------------------------------------------- */
 
-/* The scalar operation that op applies to its parameters, element by element if they are arrays. */
-static PrimOp applied(const Lambda *op)
-{
-    const Exp *p = lambda_op(op);
-    if (p)
-        return p->prim.op;
-    const Body *b = op->body;
-    if (op->params.n != 2 || b->stms.n != 1 || b->stms.at[0].exp->kind != E_MAP)
-        return N_PRIM_OPS;
-    const Exp *m = b->stms.at[0].exp;
-    bool both = m->soac.arrs.n == 2 && m->soac.arrs.at[0].var != m->soac.arrs.at[1].var;
-    for (int i = 0; both && i < 2; i++)
-        both = vars_find(&op->params, m->soac.arrs.at[i].var) >= 0;
-    return both ? applied(m->soac.fn) : N_PRIM_OPS;
-}
-
 static void hist_sum(Rev *r, const Stm *s, Stms *fwd)
 {
     const Exp *e = s->exp;
@@ -305,7 +289,7 @@ static void hist_back(Bins *B)
 void rev_hist(Rev *r, const Stm *s, Stms *fwd)
 {
     const Exp *e = s->exp;
-    PrimOp op = e->soac.nes.n == 1 ? applied(e->soac.op) : N_PRIM_OPS;
+    PrimOp op = ad_combines_by(e);
     bool scalars = atom_type(e->soac.nes.at[0]).rank == 0;
     if (op == OP_ADD) {
         hist_sum(r, s, fwd);

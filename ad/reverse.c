@@ -130,6 +130,22 @@ static void rev_iota(Rev *r, const Stm *s, Atom seed)
     rev_add(r, loc, e->iota.stride, ad_sum_all(&r->bl, loc, bld_exp(&r->bl, "parts", m)));
 }
 
+/* What the function has for it. */
+static void rev_own(Rev *r, const Stm *s, Stms *fwd)
+{
+    const Exp *e = s->exp;
+    Atoms args = atoms_of_vars(r->cx, &s->pat);
+    vec_push(r->cx->perm, fwd, *s);
+    for (int j = 0; j < s->pat.n; j++) {
+        Var *y = s->pat.at[j];
+        bool has = rev_has(r, y);
+        ad_atom(r->cx, &args, has ? rev_take(r, y) : ad_zero(&r->bl, e->loc, y->type));
+    }
+    Atoms adjoints = bld_inline_lambda(&r->bl, e->deriv.back, &args);
+    for (int i = 0; i < adjoints.n; i++)
+        rev_add(r, e->loc, e->deriv.args.at[i], adjoints.at[i]);
+}
+
 /* Forms of one result. */
 static void rev_simple(Rev *r, const Stm *s)
 {
@@ -164,6 +180,7 @@ static RevRule *rule_of(const Exp *e)
     case E_SCAN: return rev_scan;
     case E_SCATTER: return rev_scatter;
     case E_HIST: return rev_hist;
+    case E_WITH_VJP: return rev_own;
     default: return NULL;
     }
 }

@@ -40,6 +40,7 @@ struct Rev {
     VarSet *active;  /* what depends on what is differentiated; of the whole function */
     VarMap *defs;    /* Var -> const Exp *: what defines it; of the whole function */
     VarMap *adjoint; /* Var -> Adjoint * */
+    VarSet *sizes;   /* of arrays outside of all bodies: others may be below 0 where no body runs */
     VarSet *inside;  /* what the innermost map around binds, but for rows of active arrays; NULL:
                         there is no map around */
 };
@@ -58,6 +59,7 @@ static inline bool rev_active(const Rev *r, Atom a)
 {
     return a.var && varset_has(r->active, a.var);
 }
+bool rev_active_inside(const Rev *r, const Lambda *fn); /* is something free in fn active? */
 bool rev_has(const Rev *r, const Var *v); /* is there an adjoint that may not be zero? */
 /* Is the adjoint of v kept in pieces, since v is an array that is not inside? */
 bool rev_apart(const Rev *r, const Var *v);
@@ -96,6 +98,9 @@ struct Lifted {
     Piece p;   /* as it will be outside; without a value: all of var */
     bool dense;
 };
+Lift rev_lift_new(Rev *in, Rev *out, Loc loc, Atom width);
+/* What is computed inside so far; all that it binds varies. */
+Stms rev_lift_stms(Lift *L);
 /* Decides; statements go to `in` and `out`. `kept`: variables that are not to be looked at. */
 void rev_lift(Lift *L, const VarSet *kept);
 /* Of a row of arr, which an iteration has: i is its number. */
@@ -138,6 +143,21 @@ Atoms rev_results(Iterations *M);
  * the others' arrays. */
 Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs);
 
+/* --- tape.c --- */
+
+/* A loop that is run backwards. */
+typedef struct {
+    Rev *r; /* of the body around */
+    const Stm *s;
+    Exp *copy; /* the loop with fresh names, which the reverse sweep is made of */
+    Rev *in;   /* the sweeps over its body */
+    Atom n;    /* turns, i64, at least 0 */
+    Atom turn; /* the one that is run backwards, i64 */
+} Turns;
+/* The turn with what the loop carries as the forward sweep kept it: that goes to fwd, what finds it
+ * to front. */
+Body *rev_from_tape(const Turns *T, const Body *turn, Stms *fwd, Bld *front);
+
 /* --- sweep.c --- */
 
 /* Both sweeps over b in the state r, in which its results have their adjoints. */
@@ -169,6 +189,10 @@ void rev_sweep(Rev *r, const Body *b);
 /* --- construct.c: code that the rules make --- */
 
 void ad_atom(Ctx *cx, Atoms *as, Atom a);
+/* Is a, has t as a size, what varies? */
+bool ad_varies(const VarSet *bound, Atom a);
+bool ad_type_varies(const VarSet *bound, Type t);
+Atom ad_product(Bld *bl, Loc loc, const Atom *dims, int n); /* of sizes */
 DimIndex ad_whole(Type t, int dim);
 /* The whole of t but for position i of its first dimension. */
 DimIndexes ad_row_at(Ctx *cx, Type t, Atom i);
@@ -185,6 +209,12 @@ Atom ad_as(Bld *bl, Loc loc, Atom a, Type t); /* with the sizes of t, which are 
 Atom ad_i64(Bld *bl, Loc loc, Atom a);
 /* op on values of type t, element by element. */
 Lambda *ad_operator(Ctx *cx, Loc loc, PrimOp op, Type t);
+/* The map over op's parameters that op is; NULL: it is something else. */
+const Exp *ad_map_of(const Lambda *op);
+/* The scalar operation that op applies to its two parameters, element by element if they are
+ * arrays; by which a fold or a histogram of one value combines. N_PRIM_OPS: there is none. */
+PrimOp ad_applied(const Lambda *op);
+PrimOp ad_combines_by(const Exp *e);
 Atom ad_sum_rows(Bld *bl, Loc loc, Atom arr); /* along its first dimension */
 Atom ad_sum_all(Bld *bl, Loc loc, Atom arr);  /* a scalar */
 /* if test then (what yes has) a else (what no has) b */

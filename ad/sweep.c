@@ -19,6 +19,7 @@ Body *rev_close(Rev *r, Atoms res)
 
 Lambda *rev_lambda(const Rev *r, const Lambda *fn, const bool *seeded, const bool *wanted)
 {
+    ASSERT(!rev_active_inside(r, fn));
     Rev in = rev_inner(r);
     Lambda *own = rename_lambda(r->cx, fn);
     Vars ps = {0};

@@ -155,6 +155,7 @@ static Atom op_scratch(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     Exp *r = exp_new(fl->cx, E_SCRATCH, s->exp->loc);
     r->scratch.type = nest_expand_type(fl, S, s->exp->scratch.type);
+    r->attrs = s->exp->attrs;
     Atom a = bind_one(fl, S, s->pat.at[0]->base, r, out);
     varset_add(fl->fresh, a.var);
     return a;

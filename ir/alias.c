@@ -634,7 +634,11 @@ static RootSet **walk_exp(Alias *al, const Exp *e)
     case M_branch: return if_roots(al, e);
     case M_loop: return loop_roots(al, e);
     case M_soac: walk_soac(al, e); return NULL;
-    case M_deriv: walk_deriv(al, e->deriv.fn); return NULL;
+    case M_deriv:
+        walk_deriv(al, e->deriv.fn);
+        if (e->deriv.back)
+            walk_deriv(al, e->deriv.back);
+        return NULL;
     case M_seg: walk_seg(al, e); return NULL;
     default: break;
     }

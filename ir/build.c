@@ -27,9 +27,9 @@ const FormInfo form_info[N_FORMS] = {
 #undef FORM
 };
 
-const char *const attr_text[N_ATTRS] = {
-    "sequential", "sequential_outer", "sequential_inner", "no_outer",
-    "no_intra",   "only_intra",       "only_inner",       "unroll"};
+const char *const attr_text[N_ATTRS] = {"sequential", "sequential_outer", "sequential_inner",
+                                        "no_outer",   "no_intra",         "only_intra",
+                                        "only_inner", "unroll",           "kept"};
 
 /* f32 and u32, f64 and u64 for each other: what to_bits and from_bits turn a type into. Others do
  * not pass the verifier. */
@@ -495,7 +495,8 @@ static Types soac_types(Ctx *cx, const Exp *e)
 static Types deriv_types(Ctx *cx, const Exp *e)
 {
     Types ts = body_types(cx, e->deriv.fn->body);
-    const Atoms *of = e->kind == E_JVP ? &e->deriv.fn->body->res : &e->deriv.args;
+    const Atoms none = {0}, *res = &e->deriv.fn->body->res;
+    const Atoms *of = e->kind == E_JVP ? res : e->kind == E_VJP ? &e->deriv.args : &none;
     for (int i = 0; i < of->n; i++)
         vec_push(cx->perm, &ts, atom_type(of->at[i]));
     return ts;

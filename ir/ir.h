@@ -28,6 +28,7 @@
 #include "base/ptrmap.h"
 #include "base/vec.h"
 #include "common/prim.h"
+#include "ir/attrs.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -194,19 +195,6 @@ enum { SIZE_BITS = 48 };
 #define MAX_SIZE  ((INT64_C(1) << SIZE_BITS) - 1)
 #define MAX_BYTES (INT64_MAX / 2) /* of an array, and most elements of a nest */
 
-/* Attributes of an expression (bits). */
-enum {
-    ATTR_SEQUENTIAL = 1,       /* #[sequential]: no parallelism inside or here */
-    ATTR_SEQUENTIAL_OUTER = 2, /* #[sequential_outer] */
-    ATTR_SEQUENTIAL_INNER = 4, /* #[sequential_inner] */
-    ATTR_NO_OUTER = 8,         /* #[flattening(no_outer)] ... */
-    ATTR_NO_INTRA = 16,
-    ATTR_ONLY_INTRA = 32,
-    ATTR_ONLY_INNER = 64,
-    ATTR_UNROLL = 128,
-    N_ATTRS = 8
-};
-
 typedef enum { LOOP_FOR, LOOP_WHILE } LoopKind;
 
 struct Exp {
@@ -334,10 +322,13 @@ struct Exp {
         /* JVP: what fn gives at args, then its tangents along `seeds`, tangents of args.
          * VJP: what fn gives at args, then the adjoints of args by `seeds`, adjoints of what fn
          * gives. Each is of the type of what it belongs to; of integers and bool it is zero. What
-         * is free in fn is constant, and fn consumes nothing of its params, which are args. */
+         * is free in fn is constant, and fn consumes nothing of its params, which are args.
+         * WITH_VJP: what fn gives at args; in reverse mode adjoints of args are what `back` gives
+         * for that and adjoints of it, what is free in fn is constant; in forward mode it is fn.
+         * STOP: what fn gives at args, constant to derivatives. Neither has seeds. */
         struct {
             Atoms args, seeds;
-            Lambda *fn;
+            Lambda *fn, *back; /* back: of WITH_VJP */
         } deriv;
         struct {
             const char *name; /* ENTRY.suff_outer_par_K, ENTRY.suff_intra_par_K */
@@ -477,7 +468,6 @@ typedef struct {
     unsigned dialects, traits;
 } FormInfo;
 extern const FormInfo form_info[N_FORMS];
-extern const char *const attr_text[N_ATTRS]; /* by bit number */
 PrimType prim_result(PrimOp op, PrimType operands);
 
 Atom atom_var(Var *v);
@@ -654,6 +644,9 @@ static inline bool exp_is(const Exp *e, unsigned traits)
 }
 /* Is it a sum, or has parts or elements that are? Such a value cannot be written outside. */
 bool ext_holds_sum(const ExtType *x);
+/* What cannot be of the type: elements, and what variants hold, are of its values. NULL: nothing.
+ */
+const char *ext_mistake(Ctx *cx, const ExtType *x);
 static inline const char *ext_name(const ExtType *x)
 {
     return x->alias ? x->alias : x->text;

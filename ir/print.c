@@ -47,6 +47,7 @@
  *            | "scatter" atom atoms "into" dests lambda
  *            | "hist" atom atoms "op" lambda "nes" atoms "into" dests "fn" lambda
  *            | ("jvp" | "vjp") atoms atoms lambda                    arguments, seeds
+ *            | "with_vjp" atoms atoms lambda lambda | "stop_gradient" atoms atoms lambda
  *            | "suff" ("outer" | "intra") STRING "path" "(" (["!"] STRING),* ")" atom ["of" atom]
  *              ["spares" atom atom atom]                         launches, steps, elements
  *            | "segmap" level nest body
@@ -389,11 +390,27 @@ static void print_seg(Out *o, const Exp *e)
     print_body(o, e->seg.body);
 }
 
+static void print_deriv(Out *o, const Exp *e)
+{
+    out_printf(o, "%s ", form_info[e->kind].text);
+    print_atoms(o, &e->deriv.args);
+    out_puts(o, " ");
+    print_atoms(o, &e->deriv.seeds);
+    out_puts(o, " ");
+    print_lambda(o, e->deriv.fn);
+    if (e->deriv.back) {
+        out_puts(o, " ");
+        print_lambda(o, e->deriv.back);
+    }
+}
+
 static void print_attrs(Out *o, unsigned attrs)
 {
     for (int i = 0; i < N_ATTRS; i++)
         if (attrs & 1u << i)
             out_printf(o, "#[%s] ", attr_text[i]);
+    if (attr_strips(attrs))
+        out_printf(o, "#[stripmine(%u)] ", attr_strips(attrs));
 }
 
 void ir_print_exp(Out *o, const Exp *e)
@@ -465,14 +482,7 @@ void ir_print_exp(Out *o, const Exp *e)
         print_atoms(o, &e->trace.args);
         break;
     case M_soac: print_soac(o, e); break;
-    case M_deriv:
-        out_printf(o, "%s ", form_info[e->kind].text);
-        print_atoms(o, &e->deriv.args);
-        out_puts(o, " ");
-        print_atoms(o, &e->deriv.seeds);
-        out_puts(o, " ");
-        print_lambda(o, e->deriv.fn);
-        break;
+    case M_deriv: print_deriv(o, e); break;
     case M_suff: print_suff(o, e); break;
     case M_ranks: print_ranks(o, e); break;
     case M_seg: print_seg(o, e); break;

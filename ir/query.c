@@ -183,6 +183,32 @@ bool ext_holds_sum(const ExtType *x)
     return x->n_variants || (x->elem && ext_holds_sum(x->elem));
 }
 
+const char *ext_mistake(Ctx *cx, const ExtType *x)
+{
+    const char *inside = NULL;
+    if (x->elem)
+        inside = x->elem->n_vals == x->n_vals ? ext_mistake(cx, x->elem)
+                                              : "elements of another number of values";
+    for (int i = 0; !inside && i < x->n_fields; i++)
+        inside = ext_mistake(cx, &x->fields[i]);
+    for (int k = 0; !inside && k < x->n_variants; k++) {
+        const ExtVariant *v = &x->variants[k];
+        int n = 0;
+        for (int i = 0; !inside && i < v->n; i++) {
+            n += v->holds[i].n_vals;
+            inside = ext_mistake(cx, &v->holds[i]);
+        }
+        if (!inside && n != v->n_places)
+            inside = arena_printf(cx->perm, "%d places of the %d values of variant %s", v->n_places,
+                                  n, v->name);
+        for (int i = 0; !inside && i < v->n_places; i++)
+            if (v->places[i] < 1 || v->places[i] >= x->n_vals)
+                inside =
+                    arena_printf(cx->perm, "variant %s has no place %d", v->name, v->places[i]);
+    }
+    return inside;
+}
+
 const Exp *lambda_op(const Lambda *op)
 {
     const Body *b = op->body;

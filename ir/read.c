@@ -5,6 +5,7 @@
  * function per nonterminal; the first error ends the reading. */
 #include "ir/read.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- Bodies --------------------------------------------------------------------------------- */
@@ -282,6 +283,13 @@ static unsigned read_attr(Reader *r)
 {
     read_expect(r, '[', "'['");
     const Token *t = read_expect(r, K_NAME, "an attribute");
+    if (strcmp(t->text, "stripmine") == 0) {
+        read_expect(r, '(', "'('");
+        int n = atoi(read_expect(r, K_NUM, "how deep the nest is")->text);
+        read_expect(r, ')', "')'");
+        read_expect(r, ']', "']'");
+        return attr_with_strips(0, n < 0 || n > MOST_STRIPS ? MOST_STRIPS : (unsigned)n);
+    }
     read_expect(r, ']', "']'");
     for (int i = 0; i < N_ATTRS; i++)
         if (strcmp(attr_text[i], t->text) == 0)
@@ -368,6 +376,8 @@ static void read_form(Reader *r, Exp *e)
         e->deriv.args = read_atoms(r, '(', ')');
         e->deriv.seeds = read_atoms(r, '(', ')');
         e->deriv.fn = read_lambda(r);
+        if (e->kind == E_WITH_VJP)
+            e->deriv.back = read_lambda(r);
         break;
     case M_suff: read_suff(r, e); break;
     case M_ranks:

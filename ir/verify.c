@@ -324,18 +324,28 @@ static void check_lambda(Check *c, const Lambda *l)
     leave(c, mark);
 }
 
+static void want_like(Check *c, const Atoms *as, const Atoms *like, const char *what)
+{
+    want_count(c, as->n, like->n, what);
+    for (int i = 0; i < as->n; i++)
+        want_type(c, as->at[i], atom_type(like->at[i]), what);
+}
+
+/* Of its parameters two are for each of these. */
+static void check_on_two(Check *c, const Lambda *l, const Atoms *of)
+{
+    check_lambda(c, l);
+    want_count(c, l->params.n, 2 * of->n, "parameters of the operator");
+    for (int i = 0; i < l->params.n; i++)
+        want_type(c, atom_var(l->params.at[i]), atom_type(of->at[i % of->n]),
+                  "operator's parameter");
+}
+
 /* op (acc.., x..) -> acc.., for neutral elements nes. */
 static void check_op(Check *c, const Lambda *op, const Atoms *nes)
 {
-    check_lambda(c, op);
-    want_count(c, op->params.n, 2 * nes->n, "parameters of the operator");
-    want_count(c, op->body->res.n, nes->n, "results of the operator");
-    for (int i = 0; i < nes->n; i++) {
-        Type t = atom_type(nes->at[i]);
-        want_type(c, atom_var(op->params.at[i]), t, "operator's parameter");
-        want_type(c, atom_var(op->params.at[nes->n + i]), t, "operator's parameter");
-        want_type(c, op->body->res.at[i], t, "operator's result");
-    }
+    check_on_two(c, op, nes);
+    want_like(c, &op->body->res, nes, "results of the operator");
 }
 
 static void check_rows(Check *c, Atom arr, Atom width)
@@ -422,28 +432,28 @@ static void check_soac(Check *c, const Exp *e)
         check_rows(c, arrs->at[i], e->soac.width);
     if (has_op)
         check_op(c, e->soac.op, &e->soac.nes);
-    if (!has_fn) {
-        want_count(c, arrs->n, e->soac.nes.n, "arrays");
-        for (int i = 0; i < arrs->n; i++)
-            want_type(c, e->soac.nes.at[i], type_row(atom_type(arrs->at[i])), "neutral element");
-        return;
-    }
-    check_lambda(c, e->soac.fn);
-    want_count(c, e->soac.fn->params.n, arrs->n, "parameters of the function");
+    if (has_fn)
+        check_lambda(c, e->soac.fn);
+    Atoms rows = has_fn ? atoms_of_vars(c->cx, &e->soac.fn->params) : e->soac.nes;
+    want_count(c, arrs->n, rows.n, "arrays");
     for (int i = 0; i < arrs->n; i++)
-        want_type(c, atom_var(e->soac.fn->params.at[i]), type_row(atom_type(arrs->at[i])),
-                  "parameter");
-    check_results(c, e, &e->soac.fn->body->res);
+        want_type(c, rows.at[i], type_row(atom_type(arrs->at[i])),
+                  has_fn ? "parameter" : "neutral element");
+    if (has_fn)
+        check_results(c, e, &e->soac.fn->body->res);
 }
 
 static void check_deriv(Check *c, const Exp *e)
 {
-    const Atoms *like = e->kind == E_JVP ? &e->deriv.args : &e->deriv.fn->body->res;
+    const Atoms none = {0}, *res = &e->deriv.fn->body->res;
+    const Atoms *like = e->kind == E_JVP ? &e->deriv.args : e->kind == E_VJP ? res : &none;
     check_lambda(c, e->deriv.fn);
     want_params_types(c, &e->deriv.args, &e->deriv.fn->params, "arguments");
-    want_count(c, e->deriv.seeds.n, like->n, "seeds");
-    for (int i = 0; i < like->n; i++)
-        want_type(c, e->deriv.seeds.at[i], atom_type(like->at[i]), "seed");
+    want_like(c, &e->deriv.seeds, like, "seeds");
+    if (e->kind != E_WITH_VJP)
+        return;
+    check_on_two(c, e->deriv.back, res);
+    want_like(c, &e->deriv.back->body->res, &e->deriv.args, "adjoints");
 }
 
 static void check_suff(Check *c, const Exp *e)
@@ -697,34 +707,13 @@ static void check_body(Check *c, const Body *b)
 
 /* --- Entries -------------------------------------------------------------------------------- */
 
-/* Elements and what variants hold are of the type's values. */
-static void check_ext(Check *c, const ExtType *x)
-{
-    if (x->elem) {
-        want_count(c, x->elem->n_vals, x->n_vals, "values of elements");
-        check_ext(c, x->elem);
-    }
-    for (int i = 0; i < x->n_fields; i++)
-        check_ext(c, &x->fields[i]);
-    for (int k = 0; k < x->n_variants; k++) {
-        const ExtVariant *v = &x->variants[k];
-        int n = 0;
-        for (int i = 0; i < v->n; i++) {
-            n += v->holds[i].n_vals;
-            check_ext(c, &v->holds[i]);
-        }
-        want_count(c, n, v->n_places, "places of what a variant holds");
-        for (int i = 0; i < v->n_places; i++)
-            if (v->places[i] < 1 || v->places[i] >= x->n_vals)
-                wrong(c, "variant %s has no place %d", v->name, v->places[i]);
-    }
-}
-
 static int check_exts(Check *c, const ExtParams *ps)
 {
     int n = 0;
     for (int i = 0; i < ps->n; i++) {
-        check_ext(c, &ps->at[i].type);
+        const char *mistake = ext_mistake(c->cx, &ps->at[i].type);
+        if (mistake)
+            wrong(c, "%s", mistake);
         n += ps->at[i].type.n_vals;
     }
     return n;

@@ -1,6 +1,7 @@
 /* Children of expressions: visiting them, rebuilding with other ones; free variables. */
 #include "ir/ir.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- Rebuilding an expression --------------------------------------------------------------- */
@@ -417,4 +418,22 @@ void bound_in_body(VarSet *s, const Body *b)
             varset_add(s, b->stms.at[i].pat.at[k]);
         exp_visit(b->stms.at[i].exp, &v);
     }
+}
+
+/* --- Sets of variables as lists: as maps they are those of base/ptrmap.h --------------------- */
+
+static int id_cmp(const void *a, const void *b)
+{
+    const Var *const *x = a, *const *y = b;
+    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+Vars varset_list(Arena *a, const VarSet *s)
+{
+    Vars vs = {0};
+    for (int i = 0; (i = ptrmap_next(s, i)) >= 0; i++)
+        vec_push(a, &vs, (Var *)(uintptr_t)ptrmap_key(s, i));
+    if (vs.n > 1)
+        qsort(vs.at, (size_t)vs.n, sizeof *vs.at, id_cmp);
+    return vs;
 }

@@ -40,7 +40,8 @@
     "uncurry" "null" "foldl" "foldr" "and" "or" "all" "any" "partition2" "concat_to"
     "flatten_to" "manifest" "hist" "spread" "iterate" "iterate_until" "iterate_while" "sized"
     "rep" "r32" "t32" "r64" "t64" "not" "opaque" "trace" "break" "jvp" "jvp2" "vjp" "vjp2"
-    "jvp_vec" "jvp2_vec" "vjp_vec" "vjp2_vec" "jmp" "jmp2" "mjp" "mjp2"))
+    "jvp_vec" "jvp2_vec" "vjp_vec" "vjp2_vec" "jmp" "jmp2" "mjp" "mjp2"
+    "with_vjp" "with_vjp_tape" "stop_gradient"))
 
 (defvar sf-mode-syntax-table
   (let ((table (make-syntax-table)))

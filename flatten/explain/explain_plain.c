@@ -194,10 +194,29 @@ static void plain_if(Explain *x, const Exp *e)
     x->o->indent--;
 }
 
+/* Memory for what a loop keeps for its derivative; of strips, whose sizes say nothing to people,
+ * that it does. */
+static void plain_kept(Explain *x, const Exp *e)
+{
+    Type t = e->scratch.type;
+    Place p = diag_place(e->loc);
+    bool strips = attr_strips(e->attrs);
+    const char *size = short_text(ex_sizes_text(x, t.dims, t.rank), LONGEST_SIZE, "many");
+    if (strips)
+        out_puts(x->o, "a loop keeps a few turns for its derivative");
+    else
+        out_printf(x->o, "a loop keeps %s %s for its derivative", size, prim_type_text[t.elem]);
+    if (p.file && !is_here(x, p))
+        out_printf(x->o, " (%s)", ex_line_text(x, p));
+    out_puts(x->o, strips ? "\n" : "; `#[stripmine(2)]` in front of it: fewer\n");
+}
+
 static void plain_stm(Explain *x, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (exp_is_seg(e))
+    if (e->kind == E_SCRATCH && (e->attrs & ATTR_KEPT))
+        plain_kept(x, e);
+    else if (exp_is_seg(e))
         plain_seg(x, s);
     else if (ex_guard(x, e))
         plain_choice(x, e);

@@ -5,6 +5,13 @@
 
 #include <string.h>
 
+static void check_strips(const Attr *a)
+{
+    if (a->name && !strcmp(a->name, "stripmine") && !attr_strip_depth(a))
+        diag_warn(a->loc, "`stripmine` is ignored without how deep the nest shall be that the loop "
+                          "becomes in reverse mode: `#[stripmine(2)]`");
+}
+
 /* Variables in it are there; nobody asks what they are. */
 static void check_variables(Ck *ck, const Attr *a)
 {
@@ -39,8 +46,10 @@ void check_attr(Ck *ck, const Attr *a)
                                         "noalias"};
     rt_spelling sp = rt_spell(a->name ? a->name : "");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (!strcmp(sp.word, known[i]))
+        if (!strcmp(sp.word, known[i])) {
+            check_strips(a);
             return;
+        }
         rt_spell_try(&sp, known[i]);
     }
     int messages = diag_messages();

@@ -205,6 +205,10 @@ static Val *lower_attr(Low *L, Env *env, const AExp *e)
     unsigned attrs = L->attrs;
     bool unsafe = L->unsafe;
     L->attrs |= attr_bits(&e->attr.attrs);
+    int64_t strips = attr_strip_depth(attr_find(&e->attr.attrs, "stripmine"));
+    if (strips)
+        L->attrs =
+            attr_with_strips(L->attrs, strips < MOST_STRIPS ? (unsigned)strips : MOST_STRIPS);
     L->unsafe |= attr_find(&e->attr.attrs, "unsafe") != NULL;
     Val *v = lower_exp(L, env, e->attr.e);
     L->attrs = attrs;

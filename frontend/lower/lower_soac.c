@@ -515,24 +515,30 @@ static Val *derivative_of(Low *L, const Val *v, const Atoms *as)
     return val_rebuild(L, v, &leaves);
 }
 
+/* f as e's function, of the value x; what it gives, of type t (NULL: not known). */
+static Val *deriv_fn(Low *L, const Call *c, Exp *e, Val *f, Val *x, const AType *t)
+{
+    Vars params = {0};
+    if (t)
+        preload_sizes(L, c->fn->env_use, t, NULL);
+    FnScope scope = open_fn(L);
+    Val *param = params_like(L, x, false, &params, c->loc);
+    Val *res = apply1(L, f, param, c->loc);
+    end_fn(L, scope);
+    name_args(L, &param, 1);
+    e->deriv.fn = close_lambda(L, scope.sc, params, res, t, c->fn->env_use, c->loc);
+    e->deriv.args = val_leaves(L, x);
+    return val_rebuild(L, res, &e->deriv.fn->body->res);
+}
+
 /* What f gives, and the tangents of that, or the adjoints of f's argument. Attributes say nothing
  * of it: what is made of a derivative is not what is written. */
 static Val *lower_deriv(Low *L, const Call *c, ExpKind kind)
 {
     Exp *e = exp_new(L->cx, kind, c->loc);
-    Vars params = {0};
     const AType *t = call_result_type(c);
     t = t && type_is_composite(t) ? t->elems.at[0] : NULL;
-    if (t)
-        preload_sizes(L, c->fn->env_use, t, NULL);
-    FnScope f = open_fn(L);
-    Val *x = params_like(L, c->arg[1], false, &params, c->loc);
-    Val *res = apply1(L, c->arg[0], x, c->loc);
-    end_fn(L, f);
-    name_args(L, &x, 1);
-    e->deriv.fn = close_lambda(L, f.sc, params, res, t, c->fn->env_use, c->loc);
-    res = val_rebuild(L, res, &e->deriv.fn->body->res);
-    e->deriv.args = val_leaves(L, c->arg[1]);
+    Val *res = deriv_fn(L, c, e, c->arg[0], c->arg[1], t);
     e->deriv.seeds = val_leaves(L, fit_like(L, c->loc, c->arg[2], kind == E_JVP ? c->arg[1] : res));
     Atoms out = emit_all(L, L->tmp, e);
     e->attrs = 0;
@@ -540,6 +546,40 @@ static Val *lower_deriv(Low *L, const Call *c, ExpKind kind)
     Atoms given = atoms_part(L, &out, 0, n), derived = atoms_part(L, &out, n, out.n - n);
     res = val_rebuild(L, res, &given);
     return val_pair(L, res, derivative_of(L, kind == E_JVP ? res : c->arg[1], &derived));
+}
+
+/* What f gives, with the adjoint of its argument by another function. */
+static Val *lower_with_vjp(Low *L, const Call *c)
+{
+    Exp *e = exp_new(L->cx, E_WITH_VJP, c->loc);
+    Vars back = {0};
+    Val *res = deriv_fn(L, c, e, c->arg[0], c->arg[2], call_result_type(c));
+    FnScope g = open_fn(L);
+    Val *ys[2] = {params_like(L, res, false, &back, c->loc),
+                  params_like(L, res, false, &back, c->loc)};
+    Atoms seeds = val_leaves(L, ys[1]);
+    Val *adjoint = apply2(L, c->arg[1], ys[0], derivative_of(L, ys[0], &seeds), c->loc);
+    adjoint = fit_like(L, c->loc, adjoint, c->arg[2]);
+    end_fn(L, g);
+    name_args(L, ys, 2);
+    e->deriv.back = close_lambda(L, g.sc, back, adjoint, NULL, c->fn->env_use, c->loc);
+    Atoms out = emit_all(L, L->tmp, e);
+    e->attrs = 0;
+    return val_rebuild(L, res, &out);
+}
+
+static Val *lower_stop(Low *L, const Call *c)
+{
+    Exp *e = exp_new(L->cx, E_STOP, c->loc);
+    Vars params = {0};
+    FnScope f = open_fn(L);
+    Val *x = params_like(L, c->arg[0], false, &params, c->loc);
+    end_fn(L, f);
+    e->deriv.fn = close_lambda(L, f.sc, params, x, NULL, c->fn->env_use, c->loc);
+    e->deriv.args = val_leaves(L, c->arg[0]);
+    Atoms out = emit_all(L, L->tmp, e);
+    e->attrs = 0;
+    return val_rebuild(L, c->arg[0], &out);
 }
 
 Val *lower_soac(Low *L, const Call *c)
@@ -561,6 +601,8 @@ Val *lower_soac(Low *L, const Call *c)
     case BI_HIST_3D: return lower_hist(L, c, 3);
     case BI_JVP: return lower_deriv(L, c, E_JVP);
     case BI_VJP: return lower_deriv(L, c, E_VJP);
+    case BI_WITH_VJP: return lower_with_vjp(L, c);
+    case BI_STOP_GRADIENT: return lower_stop(L, c);
     case BI_SUM: return sum_of(L, c, OP_ADD);
     case BI_PRODUCT: return sum_of(L, c, OP_MUL);
     case BI_MINIMUM: return sum_of(L, c, OP_MIN);

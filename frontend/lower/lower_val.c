@@ -188,7 +188,7 @@ void scope_splice(Low *L, Scope *sc)
 Atoms emit_all(Low *L, const char *base, Exp *e)
 {
     if (exp_is(e, F_CODE))
-        e->attrs |= L->attrs;
+        e->attrs |= e->kind == E_LOOP ? L->attrs : attr_with_strips(L->attrs, 0);
     if (L->unsafe && e->kind == E_INDEX)
         e->index.safe = true;
     if (L->unsafe && e->kind == E_UPDATE)

@@ -256,18 +256,6 @@ static const char *in_some_module(Ck *ck, const char *name)
     return NULL;
 }
 
-/* What Futhark has, and the language here has not. */
-static const char *unsupported(const char *name)
-{
-    static const char *const names[][2] = {{"stop_gradient", "what is constant to derivatives"},
-                                           {"with_vjp", "a derivative of one's own"},
-                                           {"with_vjp_tape", "a derivative of one's own"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i][0]))
-            return names[i][1];
-    return NULL;
-}
-
 /* Whether the declaration at work has been told that the name is not known. */
 static bool told_unknown(Ck *ck, const char *name)
 {

@@ -605,6 +605,12 @@ int64_t attr_depth(const Attrs *as)
     return !a ? 0 : valid ? n->number : -1;
 }
 
+int64_t attr_strip_depth(const Attr *a)
+{
+    const Attr *n = a && a->args.n == 1 ? a->args.at[0] : NULL;
+    return n && !n->name && n->number > 0 ? n->number : 0;
+}
+
 bool attr_changes_value(const Attrs *as)
 {
     return attr_find(as, "param") || attr_find(as, "blank") || attr_find(as, "scratch");

@@ -292,6 +292,8 @@ const char *attr_param(const Attrs *as);
  * from 1 to MOST_DEPTH. */
 enum { MOST_DEPTH = 1 << 20 };
 int64_t attr_depth(const Attrs *as);
+/* The number of #[stripmine(n)]; 0: it is NULL, or has none of at least 1. */
+int64_t attr_strip_depth(const Attr *a);
 /* Whether the value of an expression with these may be another one than without. */
 bool attr_changes_value(const Attrs *as);
 

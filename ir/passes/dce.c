@@ -206,6 +206,8 @@ static void mark_parts(Dce *D, const Stm *s)
         exp_visit(e, &v);
     if (exp_member(e) == M_deriv)
         mark_body(D, e->deriv.fn->body, NULL);
+    if (e->kind == E_WITH_VJP)
+        mark_body(D, e->deriv.back->body, NULL);
 }
 
 static bool is_live(const Dce *D, const Stm *s)
@@ -367,8 +369,10 @@ static Stm keep_stm(Dce *D, const Stm *s)
     } else if (exp_is_seg(e)) {
         keep_seg(D, &r, e);
     } else if (exp_member(e) == M_deriv) {
-        const Lambda *fn = e->deriv.fn;
+        const Lambda *fn = e->deriv.fn, *back = e->deriv.back;
         r.exp->deriv.fn = lambda_new(D->cx, fn->params, keep_body(D, fn->body, NULL));
+        if (back)
+            r.exp->deriv.back = lambda_new(D->cx, back->params, keep_body(D, back->body, NULL));
     }
     return r;
 }

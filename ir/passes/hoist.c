@@ -338,8 +338,10 @@ static Exp *hoist_exp(Hoist *H, const Exp *e, Bld *bl)
     if (exp_is_seg(e))
         return hoist_seg(H, e, r, bl);
     if (exp_member(e) == M_deriv) {
-        Around once = {.runs = true};
+        Around once = {.runs = true}, maybe = {.runs = false};
         r->deriv.fn = hoist_lambda(H, &once, e->deriv.fn, &no_arrays, bl);
+        if (e->kind == E_WITH_VJP)
+            r->deriv.back = hoist_lambda(H, &maybe, e->deriv.back, &no_arrays, bl);
         return r;
     }
     r->branch.then_ = hoist_branch(H, e, true);

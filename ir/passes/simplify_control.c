@@ -478,6 +478,7 @@ void simp_deriv(Simp *S, const Stm *s)
     r->deriv.args = simp_atoms(S, &e->deriv.args);
     r->deriv.seeds = simp_atoms(S, &e->deriv.seeds);
     r->deriv.fn = simp_lambda(S, e->deriv.fn);
+    r->deriv.back = e->deriv.back ? simp_lambda(S, e->deriv.back) : NULL;
     simp_emit(S, s->pat, r);
 }
 

@@ -301,7 +301,7 @@ static void emit_map(Turn *T, const Vars *pat, Body *b)
             vec_push(cx->perm, &params, T->carried.at[k].elem);
         }
     Exp *map = exp_map(cx, e->loc, e->loop.bound, arrs, lambda_new(cx, params, b));
-    map->attrs = e->attrs;
+    map->attrs = attr_with_strips(e->attrs, 0); /* no turn is kept */
     for (int k = 0; k < pat->n; k++) {
         const Carried *c = &T->carried.at[k];
         Type t = type_array(cx, c->elem->type, e->loop.bound);

@@ -177,3 +177,39 @@ def ended(box, sig):
 
 
 table("run compiled, ended", True, [(sig.name, sig) for sig in (*SIGNALS, signal.SIGKILL)], ended)
+
+
+# --- Memory -----------------------------------------------------------------------------------------------
+
+@case(True)
+def strips_keep_less(box):
+    """With a nest for a loop, its derivative needs less memory the deeper the nest is, for the same numbers."""
+    steps = "loop ys = xs for i < k do map2 (\\x y -> f32.sin (x * y)) xs (rotate 1 ys)"
+    entries = [f"entry deep{n} [m] (k: i64) (xs: [m]f32) = vjp (\\xs -> {strips} {steps}) xs xs"
+               for n, strips in enumerate(("", "#[stripmine(2)]", "#[stripmine(3)]"))]
+    box.put("p.sf", "\n".join(entries) + "\n")
+    box.minifut("compile p.sf", 0, leaves=("p", "p.c"), env=QUICK)
+    peaks, results = [], set()
+    for n in range(3):
+        given = "1000i64 [" + ", ".join(f"0.{i:03}f32" for i in range(100)) + "]"
+        out, err = box.run([box.path / "p", "-e", f"deep{n}", "-D"], 0, "Peak device memory", stdin=given,
+                           env={"MINIFUT_DRIVER": "native"})
+        peaks.append(int(re.search(r"Peak device memory: (\d+)", err)[1]))
+        results.add(out)
+    # 1000 turns of 400 bytes; 32 strips of 32 turns; 16 of 64, of 8 times 8
+    for peak, turns in zip(peaks, (1000, 64, 32)):
+        if not turns * 400 <= peak <= (turns + 30) * 512:
+            raise Failed(f"{peaks} bytes for all turns, two loops, and three")
+    if len(results) != 1:
+        raise Failed("the results differ")
+
+
+@case(False)
+def no_size_without_iterations(box):
+    """What an iteration would compute as a size may be below 0 where there is none: derivatives must not ask for such arrays."""
+    box.put("p.sf", """entry main [n][m] (xs: [n]f64) (ys: [m]f64): [n]f64 =
+  let largest (xs: [n]f64) = if n >= 1 then f64.maximum (map (* 1) xs[1:n]) else 0.5
+  in vjp (\\xs -> map (\\y -> map (\\_ -> copy (map (+ y) ys) with [0] = largest xs) (iota n)) ys) xs (map (\\_ -> map (const ys) xs) ys)
+""")
+    for xs, ys, want in (("empty([0]f64)", "[1f64]", "empty([0]f64)"), ("[1f64]", "[1f64]", r"\[0.0f64\]"), ("[1f64, 2]", "[3f64]", r"\[0.0f64, 6.0f64\]")):
+        box.minifut("run p.sf", 0, out=f"^{re.escape(want) if want[0] == 'e' else want}$", stdin=f"{xs} {ys}")

@@ -271,6 +271,13 @@ class Smooth(gen.Gen):
     def gathered_number(self, t, env, d):
         return self.expr(t, env, min(d, 2)) if t == F else super().gathered_number(t, env, d)
 
+    def expr(self, t, env, d):
+        """Some loops become nests for their derivatives."""
+        e = super().expr(t, env, d)
+        if e.op == "loop" and self.chance(0.3):
+            e.x.strips = self.r.choice([2, 2, 3])
+        return e
+
     def entry_body(self, env, d, n, made):
         if n > 0:
             return super().entry_body(env, d, n, made)

@@ -72,7 +72,9 @@ def binop(op, a, b, t=None):
 
 
 class Loop:
-    """form: for (var < kid 1), in (var in kid 1), while (kid 1); sizes: names of sizes that vary."""
+    """form: for (var < kid 1), in (var in kid 1), while (kid 1); sizes: names of sizes that vary; strips: how deep the nest
+    is that keeps turns for reverse mode, 0: nobody says."""
+    strips = 0
 
     def __init__(self, form, pat, var, sizes=()):
         self.form, self.pat, self.var, self.sizes = form, pat, var, sizes
@@ -432,7 +434,8 @@ def text(n, ind="  "):
         return "[" + ", ".join(map(t, k)) + "]"
     if op == "loop":
         sizes = "".join(f"[{s}] " for s in x.sizes)
-        head = f"loop {sizes}{param_text(x.pat)} = {t(k[0])}\n{more}"
+        strips = f"#[stripmine({x.strips})] " if x.strips else ""
+        head = f"{strips}loop {sizes}{param_text(x.pat)} = {t(k[0])}\n{more}"
         if x.form == "for":
             head += f"for {x.var} < {a(k[1])} do"
         elif x.form == "in":

@@ -203,15 +203,23 @@ static void verifier_errors(void)
     rejected(MAIN(XS, "let (a: f32, b: f32) = jvp (n) (1) \\(x: f32) -> { in x } in a"),
              "arguments n_");
     rejected(MAIN(XS, "let (a: f32, b: f32) = jvp (1.0f32) (n) \\(x: f32) -> { in x } in a"),
-             "seed n_");
+             "seeds n_");
     rejected(MAIN(XS, "let (a: f32, b: f32) = vjp (1.0f32) () \\(x: f32) -> { in x } in a"),
              "0 seeds instead of 1");
     rejected(
         MAIN(XS, "let (a: f32, b: [n]f32) = vjp (xs) (xs) \\(v: [n]f32) -> { in 1.0f32 } in a"),
-        "seed xs_");
+        "seeds xs_");
     rejected(
         MAIN(XS, "let (a: f32, b: f32) = vjp (xs) (1.0f32) \\(v: [n]f32) -> { in 1.0f32 } in a"),
         "variable b_");
+    rejected(MAIN(XS, "let a: f32 = with_vjp (1.0f32) () \\(x: f32) -> { in x } "
+                      "\\(y: f32) -> { in y } in a"),
+             "1 parameters of the operator instead of 2");
+    rejected(MAIN(XS, "let a: f32 = with_vjp (1.0f32) () \\(x: f32) -> { in x } "
+                      "\\(y: f32, z: f32) -> { in n } in a"),
+             "adjoints n_");
+    rejected(MAIN(XS, "let a: f32 = stop_gradient (1.0f32) (1.0f32) \\(x: f32) -> { in x } in a"),
+             "1 seeds instead of 0");
     rejected(SEG(XS, "let (a: f32, b: f32) = jvp (1.0f32) (1.0f32) \\(x: f32) -> { in x } in a"),
              "jvp does not belong");
     rejected(MAIN(XS, "let () = assert true \"%d\" () in n"), "0 arguments of the message instead");

@@ -32,7 +32,7 @@ syn keyword sfBuiltin concat length indices head last tail init take drop split 
 syn keyword sfBuiltin minimum maximum id const flip curry uncurry null foldl foldr and or all any
 syn keyword sfBuiltin partition2 concat_to flatten_to manifest hist spread iterate iterate_until
 syn keyword sfBuiltin iterate_while sized rep r32 t32 r64 t64 not opaque trace break
-syn keyword sfBuiltin jvp jvp2 vjp vjp2 jvp_vec jvp2_vec vjp_vec vjp2_vec jmp jmp2 mjp mjp2
+syn keyword sfBuiltin jvp jvp2 vjp vjp2 jvp_vec jvp2_vec vjp_vec vjp2_vec jmp jmp2 mjp mjp2 with_vjp with_vjp_tape stop_gradient
 
 syn match sfFunction "\(\<\(def\|entry\)\s\+\)\@<=\h[[:alnum:]_']*"
 syn match sfAttribute "#\[[a-z_]*"
