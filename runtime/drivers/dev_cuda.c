@@ -266,22 +266,6 @@ static void *rt_cu_queue(rt_dev *base)
     return NULL;
 }
 
-static rt_dev_error rt_cu_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out,
-                                int64_t *bytes)
-{
-    (void)base, (void)handle;
-    *out = NULL;
-    *bytes = 0;
-    return (rt_dev_error){RT_DEV_FAILED, "MINIFUT_DRIVER=cuda",
-                          "this driver knows no buffers of OpenCL"};
-}
-
-static void *rt_cu_handle(rt_dev *base, rt_dev_buffer *b)
-{
-    (void)base, (void)b;
-    return NULL;
-}
-
 static int64_t rt_cu_changes(const rt_dev *base)
 {
     return ((const rt_cu_dev *)base)->changes;
@@ -590,6 +574,25 @@ static rt_dev_error rt_cu_launch(rt_dev *base, rt_dev_kernel *kernel, int n_dims
 }
 
 /* --- Memory --- */
+
+/* The handle of a buffer is its place, a CUdeviceptr of the device's primary context. */
+static rt_dev_error rt_cu_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out,
+                                int64_t *bytes)
+{
+    (void)bytes;
+    *out = NULL;
+    if (!handle || (uintptr_t)handle % RT_BLOCK_ALIGN != 0)
+        return (rt_dev_error){RT_DEV_REFUSED, "a buffer of others",
+                              "it does not begin at a multiple of 128"};
+    *out = (rt_dev_buffer *)((uintptr_t)handle | RT_CU_PART);
+    return rt_cu_error((rt_cu_dev *)base, 0, "");
+}
+
+static void *rt_cu_handle(rt_dev *base, rt_dev_buffer *b)
+{
+    (void)base;
+    return (void *)(uintptr_t)rt_cu_at(b, 0);
+}
 
 static rt_dev_error rt_cu_alloc(rt_dev *base, int64_t bytes, int64_t in_use, rt_dev_buffer **out)
 {

@@ -305,6 +305,26 @@ char *futhark_context_get_error(struct futhark_context *c)
     return error;
 }
 
+static int rt_lib_tune(rt_ctx *ctx, const rt_job_args *a)
+{
+    return rt_tuning_file(ctx, a->from);
+}
+
+int futhark_context_load_tuning(struct futhark_context *c, const char *path)
+{
+    return rt_lib_do(c, rt_lib_tune, &(rt_job_args){.from = path});
+}
+
+char *futhark_context_get_device(struct futhark_context *c)
+{
+    const rt_dev_info *d = c->rt ? &c->rt->device : NULL;
+    char *text = NULL;
+    if (d &&
+        asprintf(&text, "%s, %s, %s, %s", d->platform_name, d->name, d->version, d->driver) < 0)
+        text = NULL;
+    return text;
+}
+
 static int rt_lib_sync(rt_ctx *ctx, const rt_job_args *a)
 {
     (void)a;
