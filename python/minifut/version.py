@@ -1,0 +1,2 @@
+"""Which minifut this is."""
+__version__ = "0.9.0"
