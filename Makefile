@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= DERIVATIVES=, make install PREFIX=, make uninstall, make deb, make asan, make format
+# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= DERIVATIVES=, make install PREFIX=, make uninstall, make deb, make wheel, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -160,6 +160,13 @@ deb:
 	@tools/deb.sh $(BIN) $(BUILD)/man $(BUILD)/deb $(RTLIB) $(SOLIB)
 test-deb: deb
 	@tests/deb/fresh $(BUILD)
+# The Python package, with the compiler in it, for `pip install`.
+wheel:
+	@tools/prerequisites.sh build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
+	@rm -f $(BUILD)/wheel/*.whl
+	@BUILD=$(BUILD) python3 python/backend.py $(BUILD)/wheel
+
 # The commands of README.md in a fresh Debian, as root: make test-fresh RELEASE=trixie
 test-fresh:
 	@tests/fresh/run "$(RELEASE)" $(BUILD)
@@ -190,4 +197,4 @@ format:
 	$$(command -v clang-format-14 || echo clang-format) -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) $(DIRS:%=%/*/*.[ch]) runtime/*/*.[ch] tests/*/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: FORCE check $(GROUPS) test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb test-deb man unit-tests
+.PHONY: FORCE check $(GROUPS) test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb wheel test-deb man unit-tests

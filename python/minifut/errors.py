@@ -22,6 +22,10 @@ class CompileError(Error):
         text = self.args[0]
         return "\n" + text if "\n" in text else text
 
+    def _render_traceback_(self):
+        """In notebooks: what is wrong where in the program, not where in this package."""
+        return self.args[0].splitlines()
+
 
 class CompileWarning(UserWarning):
     """What the compiler warns of."""

@@ -252,7 +252,7 @@ def identifier(name, taken):
 
 
 def members(value, names, fields, where, wanted):
-    """The fields of a record or tuple: of a mapping, by position, or attributes."""
+    """The fields of a record by name, of a mapping or attributes, as its order is none of the program's; those of a tuple by position."""
     if isinstance(value, dict):
         known = {n: f for n, f in zip(names, fields)}
         extra = [k for k in value if k not in names and k not in fields]
@@ -263,13 +263,14 @@ def members(value, names, fields, where, wanted):
         return [value[n] if n in value else value[known[n]] for n in names]
     if isinstance(value, np.void) and value.dtype.names:
         return members({n: value[n] for n in value.dtype.names}, names, fields, where, wanted)
-    if isinstance(value, (tuple, list)) and len(value) == len(names):
-        if getattr(value, "_fields", tuple(fields)) != tuple(fields):
-            return members(value._asdict(), names, fields, where, wanted)
+    by_place = all(n.isdigit() for n in names)
+    if isinstance(value, (tuple, list)) and len(value) == len(names) and (by_place or getattr(value, "_fields", ()) == tuple(fields)):
         return list(value)
-    if names and all(hasattr(value, f) for f in fields) and not isinstance(value, (tuple, list)):
+    if hasattr(value, "_asdict"):
+        return members(value._asdict(), names, fields, where, wanted)
+    if names and not isinstance(value, (tuple, list)) and all(hasattr(value, f) for f in fields):
         return [getattr(value, f) for f in fields]
-    refuse(where, wanted, value)
+    refuse(where, wanted, value, "" if by_place else f": its fields by name are meant, {{{', '.join(f'{f!r}: ..' for f in fields)}}}")
 
 
 class Composite:
@@ -342,7 +343,7 @@ class Record(Composite):
         self.is_tuple = all(n.isdigit() for n in self.names)
         taken = set()
         self.fields = [identifier(n, taken) for n in self.names]
-        self.python = tuple if self.is_tuple else namedtuple(types.class_name(name), self.fields)
+        self.python = tuple if self.is_tuple else namedtuple(types.class_name(name, self.names), self.fields)
         self.hint = f"tuple[{', '.join(p.hint for p in self.parts) or '()'}]" if self.is_tuple else self.python.__name__
         if not self.is_tuple:
             self.python.__doc__ = (self.doc + "\n\n" if self.doc else "") + f"The type {name} of the program."
@@ -409,7 +410,7 @@ class Sum(Composite):
     def __init__(self, types, name, about):
         super().__init__(types, name, about)
         self.variant = self.lib.function(about["sum"]["variant"], ctypes.c_int, [POINTER, POINTER])
-        word = types.class_name(name)
+        word = types.class_name(name, [v["name"] for v in about["sum"]["variants"]])
         doc = (self.doc + "\n\n" if self.doc else "") + f"The type {name} of the program: " + " | ".join(
             "#" + " ".join([v["name"], *v["payload"]]) for v in about["sum"]["variants"])
         self.python = type(word, (Variant,), {"__doc__": doc, "__slots__": (), "type_name": name})
@@ -571,10 +572,9 @@ class Types:
             self.made[name] = kinds[kind](self, name, about) if kind else Array(self, name, about)
         return self.made[name]
 
-    def class_name(self, name):
-        named = re.fullmatch(r"[\w.']+", name)
-        return identifier(name if named else "sum_" + "_".join(re.findall(r"(?:#|\b)(\w+)\b(?=:| |$)", name)[:3]) if "|" in name else
-                          "record_" + "_".join(re.findall(r"(\w+)\s*:", name)), self.taken)
+    def class_name(self, name, parts):
+        """The program's name for a type, or those of its parts."""
+        return identifier(name if re.fullmatch(r"[\w.']+", name) else "_".join(parts[:4]), self.taken)
 
     def classes(self):
         return {t.python.__name__: t.python for t in self.made.values() if isinstance(t, (Record, Sum)) and t.python is not tuple}
