@@ -115,7 +115,8 @@ def with_data(module, command, entry, datasets, more):
         tuning = Path(work, "program.tuning")
         done = compiler.run([command, "-e", entry.name, *options, *more, *(["-o", tuning] if command == "tune" else []), page, f"{work}/page.html",
                              "--json", f"{work}/found.json", "--", name, data], folder, env=env)
-        return (done.stdout.strip(), Path(work, "page.html").read_text(encoding="utf-8"), json.loads(Path(work, "found.json").read_text(encoding="utf-8")),
+        said = re.sub(r"^written to .*\n?", "", done.stdout, flags=re.M).strip()
+        return (said, Path(work, "page.html").read_text(encoding="utf-8"), json.loads(Path(work, "found.json").read_text(encoding="utf-8")),
                 tuning.read_text(encoding="utf-8") if tuning.exists() else "")
 
 

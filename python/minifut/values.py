@@ -100,7 +100,10 @@ class Scalar:
                 x = self.dtype.type(value)
             except OverflowError:
                 x = self.dtype.type("inf")
-        same = int(x) == value if isinstance(value, int) and np.isfinite(x) else x == value or (x != x and value != value)
+        if isinstance(value, int):
+            same = np.isfinite(x) and int(x) == value
+        else:
+            same = x == value or (x != x and value != value)
         if not same:
             raise ArgumentValueError(f"{where}: {value!r} would lose digits as {self.name}; "
                                      f"np.{self.dtype.type.__name__}({value!r}) rounds it")
