@@ -1,8 +1,10 @@
 """Programs: how they are compiled and kept, what is told of them, what the tools say; gradients, stubs, imports, notebooks."""
 import ast
+import doctest
 import inspect
 import os
 import pydoc
+import re
 import subprocess
 import sys
 import time
@@ -208,3 +210,17 @@ def test_notebook(tmp_path, monkeypatch):
     shown = {c.id: c.outputs for c in notebook.cells if c.cell_type == "code"}
     assert all("text/html" in shown[cell][0]["data"] for cell in ("shown", "explain", "tune"))
     assert "parameter xs" in shown["wrong"][0]["text"]
+
+
+def test_page(tmp_path, monkeypatch):
+    """The sessions of docs/python.md, with its programs beside them."""
+    page = (HERE.parent.parent / "docs/python.md").read_text()
+    for name, text in re.findall(r"^```sf\n-- (\w+\.sf)\n(.*?)^```", page, re.M | re.S):
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    test = doctest.DocTestParser().get_doctest(re.sub(r"(?m)^```.*$", "", page), {}, "docs/python.md", None, 0)
+    said = []
+    runner = doctest.DocTestRunner(optionflags=flags, verbose=False)
+    runner.run(test, out=said.append)
+    assert runner.tries > 20 and not runner.failures, "".join(said)
