@@ -210,6 +210,8 @@ def shared(cx, kind, value, where, call):
         raise RunError(f"{where}: CUDA fails (cuCtxSynchronize: {failed})")
     pointer = cx.made(kind.new_raw(cx.ptr, place, *shape))
     call.made.append((kind.free, pointer))
+    if call.unique:  # the call would write to it
+        return kind.into(cx, kind.fetch(cx, pointer), where, call)
     call.owners.append(value)
     call.foreign = True
     return pointer

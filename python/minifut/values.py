@@ -41,7 +41,7 @@ class Call:
     """What a call holds: objects to be freed behind it, and those whose memory it uses."""
 
     def __init__(self):
-        self.made, self.owners, self.foreign = [], [], False
+        self.made, self.owners, self.foreign, self.unique = [], [], False, False
 
 
 class Scalar:
