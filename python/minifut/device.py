@@ -228,6 +228,7 @@ Tensor._fields_ = [("data", POINTER), ("device_type", ctypes.c_int32), ("device_
                    ("context", POINTER), ("deleter", Deleter)]
 CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 lent = {}  # by address: tensors that others have, with what they are of
+python = ctypes.PyDLL(None)  # with functions whose types are ours alone to say
 
 
 @Deleter
@@ -238,7 +239,7 @@ def _returned(tensor):
 @ctypes.CFUNCTYPE(None, POINTER)
 def _unused(capsule_pointer):
     """A capsule that nobody has taken."""
-    valid, get = ctypes.pythonapi.PyCapsule_IsValid, ctypes.pythonapi.PyCapsule_GetPointer
+    valid, get = python.PyCapsule_IsValid, python.PyCapsule_GetPointer
     valid.argtypes, get.argtypes, get.restype = [POINTER, ctypes.c_char_p], [POINTER, ctypes.c_char_p], POINTER
     if valid(capsule_pointer, b"dltensor"):
         lent.pop(get(capsule_pointer, b"dltensor"), None)
@@ -250,6 +251,6 @@ def capsule(array):
     tensor = Tensor(place if array.size else None, CUDA, cuda_ordinal(place), array.ndim, CODES[array.dtype.kind], array.itemsize * 8, 1,
                     ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)), None, 0, None, _returned)
     lent[ctypes.addressof(tensor)] = (tensor, shape, array)
-    new = ctypes.pythonapi.PyCapsule_New
+    new = python.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [POINTER, ctypes.c_char_p, POINTER]
     return new(ctypes.addressof(tensor), b"dltensor", ctypes.cast(_unused, POINTER))

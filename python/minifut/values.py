@@ -181,14 +181,16 @@ class Array:
             refuse(where, self.name, value, ": which elements are masked would be lost")
         if self.name == "[]u8" and isinstance(value, (str, bytes, bytearray)):
             value = np.frombuffer(value.encode() if isinstance(value, str) else value, np.uint8)
+        hint = ": memory of CUDA is taken as it is, if it is contiguous, of this very type, and begins at a multiple of 128 bytes" \
+            if hasattr(value, "__cuda_array_interface__") else ""
         try:
             x = np.asarray(value)
-        except TypeError:  # of a GPU, for other eyes only
-            refuse(where, self.name, value, ", which NumPy cannot read")
+        except TypeError:  # not for NumPy
+            refuse(where, self.name, value, hint)
         except ValueError:
             raise ArgumentValueError(f"{where}: {self.name} is wanted, and rows of different lengths were given") from None
-        if x.dtype == object and weak:
-            raise ArgumentTypeError(f"{where}: {self.name} is wanted, {described(value)} was given")
+        if x.dtype == object and (weak or x.ndim == 0):
+            refuse(where, self.name, value, hint)
         if x.size == 0 and weak:
             x = x.astype(self.dtype).reshape(x.shape + (0,) * (self.rank - x.ndim))
         if x.ndim != self.rank:

@@ -246,6 +246,13 @@ RT_API rt_dev_error rt_cu_open(const rt_dev_info *info, bool profiling, rt_dev *
     return (rt_dev_error){RT_DEV_OK, "", ""};
 }
 
+/* A context is current in a thread. */
+static void rt_cu_enter(rt_dev *base)
+{
+    rt_cu_dev *d = (rt_cu_dev *)base;
+    (void)d->f.set_current(d->context);
+}
+
 static rt_dev_error rt_cu_finish(rt_dev *base)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
@@ -777,7 +784,10 @@ static int64_t rt_cu_event_span(rt_dev *base, rt_dev_event *event, int64_t *begi
 }
 
 #define RT_CU_ROW(result, name, params, ...) .name = rt_cu_##name,
-static const rt_driver rt_cu_driver = {RT_DRIVER_CALLS(RT_CU_ROW).host_new = rt_cu_host_new,
-                                       .host_free = rt_cu_host_free, .offer = rt_cu_offer,
-                                       .take = rt_cu_take, .leave = rt_cu_leave};
+static const rt_driver rt_cu_driver = {RT_DRIVER_CALLS(RT_CU_ROW).enter = rt_cu_enter,
+                                       .host_new = rt_cu_host_new,
+                                       .host_free = rt_cu_host_free,
+                                       .offer = rt_cu_offer,
+                                       .take = rt_cu_take,
+                                       .leave = rt_cu_leave};
 #undef RT_CU_ROW

@@ -1,10 +1,17 @@
-"""Memory shared with CuPy, PyTorch and JAX, on a device of NVIDIA's; in no suite: run.py has no such device.
-usage: cuda.py    (with the package on Python's path; each of the others where it is installed)"""
+"""Memory shared by CUDA: with whoever has `__cuda_array_interface__`; with CuPy, PyTorch and JAX, where they are installed and there is a device
+of NVIDIA's. In the suite a stand-in for libcuda takes its place (tests/runtime/cuda_on_opencl.c), and nobody else is asked.
+usage: cuda.py [--alone]    (with the package on Python's path)"""
+import ctypes
 import gc
 import importlib.util
 
+import sys
+import threading
+import weakref
+
 import minifut
 import numpy as np
+from minifut import device
 
 PROGRAM = """
 entry up [n] (xs: [n]f32): [n]f32 = map (+ 1) xs
@@ -26,6 +33,69 @@ def has(name):
     there = importlib.util.find_spec(name) is not None
     print(name if there else f"there is no {name}")
     return there
+
+
+class Other:
+    """Another package's array, in memory of a kept one."""
+
+    def __init__(self, kept, **more):
+        self.kept, self.dtype, self.shape = kept, kept.dtype, kept.shape
+        self.__cuda_array_interface__ = {**kept.__cuda_array_interface__, **more}
+
+
+def by_hand(m):
+    d = m.up.keep(np.arange(1000, dtype="f4"))
+    about = d.__cuda_array_interface__
+    check((about["shape"], about["typestr"], about["version"], about["strides"]) == ((1000,), "<f4", 3, None), "the interface")
+    x = Other(d)
+    check(m.up(x).tolist() == list(range(2, 1002)), "an array of others goes in")
+    same = m.same.keep(x)
+    check(same.__cuda_array_interface__["data"][0] == about["data"][0], "without a copy")
+    alive = weakref.ref(x)
+    del x, d
+    gc.collect()
+    m.up.keep(np.zeros(1000, "f4"))
+    check(alive() and same.tolist() == list(range(1, 1001)), "and lives as long as a result lies in it")
+    del same
+    gc.collect()
+    m.up(np.zeros(1, "f4"))
+    check(not alive(), "no longer")
+    y = m.turned.keep(np.arange(6, dtype="i4").reshape(2, 3))
+    check(m.turned(Other(y)).tolist() == [[0, 1, 2], [3, 4, 5]] == m.turned(Other(y, strides=(8, 4))).tolist(), "of two dimensions")
+    e = m.up.keep(np.arange(4, dtype="f4"))
+    for wrong in (Other(e, strides=(8,), shape=(2,)), Other(e, typestr="<f8"), Other(e, data=(about["data"][0] + 4, False)), Other(y)):
+        try:
+            m.up(wrong)
+            check(False, "refused")
+        except (TypeError, minifut.Error) as error:
+            check("parameter xs" in str(error), f"refused: {error}")
+    check(m.swap(Other(e), 0, 3).tolist() == [4, 2, 3, 1] and e.tolist() == [1, 2, 3, 4], "what is not ours is not consumed")
+    found = []
+    thread = threading.Thread(target=lambda: found.append(m.up(np.arange(70_000, dtype="f4")).tolist()))
+    thread.start()
+    thread.join()
+    check(found and found[0][-1] == 70_000, "another thread")
+    check(e.__dlpack_device__() == (2, 0), "DLPack's device")
+    python = ctypes.PyDLL(None)
+    get = python.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsule = y.__dlpack__()
+    t = ctypes.cast(get(capsule, b"dltensor"), ctypes.POINTER(device.Tensor)).contents
+    check((t.data, t.device_type, t.ndim, t.code, t.bits, t.lanes, t.shape[:2]) == (y.__cuda_array_interface__["data"][0], 2, 2, 0, 32, 1, [3, 2]), "DLPack's tensor")
+    check(len(device.lent) == 1, "which is lent")
+    del capsule, t
+    gc.collect()
+    check(not device.lent, "and comes back with a capsule that nobody took")
+    capsule = e.__dlpack__()
+    place = get(capsule, b"dltensor")
+    rename = python.PyCapsule_SetName
+    rename.restype, rename.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+    rename(capsule, b"used_dltensor")
+    del capsule
+    check(len(device.lent) == 1, "but not with one that somebody did")
+    t = ctypes.cast(place, ctypes.POINTER(device.Tensor))
+    t.contents.deleter(t)
+    check(not device.lent, "who gives it back")
 
 
 def by_cupy(m):
@@ -88,7 +158,8 @@ def main():
     check(m.driver == "cuda", "the driver")
     d = m.up.keep(np.arange(3, dtype="f4"))
     check(m.up(d).tolist() == [2, 3, 4] and np.asarray(d).tolist() == [1, 2, 3] and d[1] == 2, "kept arrays")
-    for name, f in (("cupy", by_cupy), ("torch", by_torch), ("jax", by_jax)):
+    by_hand(m)
+    for name, f in () if "--alone" in sys.argv else (("cupy", by_cupy), ("torch", by_torch), ("jax", by_jax)):
         if has(name):
             f(m)
     print("all is well")

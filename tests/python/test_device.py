@@ -5,12 +5,17 @@ import multiprocessing
 import os
 import pickle
 import resource
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import minifut
 import numpy as np
 import pytest
+
+HERE = Path(__file__).resolve().parent
 
 
 def test_keep(kinds):
@@ -202,6 +207,19 @@ def test_fork(kinds):
     assert isinstance(in_child(lambda: d.get()), minifut.RunError)
     assert kinds.ints(d).tolist() == [2, 3, 4, 5, 6]  # the parent's is as it was
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 0
+
+
+def test_cuda(tmp_path):
+    """Memory of CUDA, for which OpenCL stands in."""
+    built = subprocess.run(["cc", "-std=c11", "-shared", "-fPIC", "-o", tmp_path / "libcuda.so.1", HERE.parent / "runtime/cuda_on_opencl.c", "-lOpenCL"],
+                           capture_output=True, text=True)
+    if built.returncode:
+        pytest.skip("CL/cl.h (opencl-headers)")
+    r = subprocess.run([sys.executable, HERE / "cuda.py", "--alone"], capture_output=True, text=True, timeout=300,
+                       env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": str(HERE.parent.parent / "python")})
+    if "no OpenCL device found" in r.stderr:
+        pytest.skip("an OpenCL device")
+    assert r.returncode == 0 and r.stdout.endswith("all is well\n"), r.stdout + r.stderr
 
 
 def test_opencl():
