@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -91,7 +92,7 @@ class Source:
             yield self.folder, self.path.name
             return
         with tempfile.TemporaryDirectory(prefix="minifut-") as folder:
-            file = self.write(text, self.folder if "import" in text else folder)
+            file = self.write(text, self.folder if re.search(r'\bimport\s*"', text) else folder)
             try:
                 yield file.parent, file.name
             except CompileError as e:

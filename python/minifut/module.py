@@ -5,7 +5,7 @@ import os
 
 from . import compiler, library
 from .errors import ArgumentTypeError, RunError
-from .device import DeviceArray
+from .device import DeviceArray, Kept
 from .library import POINTER, Context, Library
 from .values import Call, Classes, Types, argument
 
@@ -55,6 +55,19 @@ def said_types(name, about):
     return (types if len(types) == len(star) and all(types) else star), result or plain
 
 
+def here(value, cx):
+    """A value whose kept parts are of this context: those of others are fetched before it is locked, as a thread that had locked
+    theirs might be waiting for ours."""
+    if isinstance(value, Kept):
+        return value if value.cx is cx else value.get()
+    if isinstance(value, tuple) and any(isinstance(v, (Kept, tuple, dict)) for v in value):
+        parts = [here(v, cx) for v in value]
+        return type(value)._make(parts) if hasattr(value, "_make") else tuple(parts)
+    if isinstance(value, dict):
+        return {k: here(v, cx) for k, v in value.items()}
+    return value
+
+
 class Entry:
     """An entry point: how it is called. What users have is a function (`function`), so that `help` shows it as one."""
 
@@ -77,6 +90,7 @@ class Entry:
             args = self.bound(args, kwargs)
         cx = self.module._context()
         call = Call()
+        args = [here(value, cx) for value in args]
         with cx.lock:
             if cx.dead:
                 cx.bury()

@@ -81,7 +81,8 @@ def by_hand(m):
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     capsule = y.__dlpack__()
     t = ctypes.cast(get(capsule, b"dltensor"), ctypes.POINTER(device.Tensor)).contents
-    check((t.data, t.device_type, t.ndim, t.code, t.bits, t.lanes, t.shape[:2]) == (y.__cuda_array_interface__["data"][0], 2, 2, 0, 32, 1, [3, 2]), "DLPack's tensor")
+    fields = (t.data, t.device_type, t.ndim, t.code, t.bits, t.lanes, t.shape[:2])
+    check(fields == (y.__cuda_array_interface__["data"][0], 2, 2, 0, 32, 1, [3, 2]), "DLPack's tensor")
     check(len(device.lent) == 1, "which is lent")
     del capsule, t
     gc.collect()

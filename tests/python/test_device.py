@@ -83,8 +83,23 @@ def test_kept_values(kinds):
 
 def test_between_programs(kinds):
     """What another program keeps goes through the host."""
-    other = minifut.compile("entry main [n] (xs: [n]i32): i32 = i32.sum xs", device="native")
-    assert other.main(kinds.ints.keep([1, 2, 3])) == 9
+    other = minifut.compile("""
+entry main [n] (xs: [n]i32): i32 = i32.sum xs
+entry ones (n: i64): [n]i32 = replicate n 1
+entry pair [n] (p: (i32, [n]i32)): i32 = p.0 + i32.sum p.1
+""", device="native")
+    assert other.main(kinds.ints.keep([1, 2, 3])) == 9 and other.pair((1, kinds.ints.keep([1, 2, 3]))) == 10
+    found = []
+
+    def there_and_back():
+        for _ in range(200):
+            found.append(other.main(kinds.ints.keep([1])) + kinds.ints(other.ones.keep(1))[0])
+    threads = [threading.Thread(target=there_and_back, daemon=True) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    assert found == [4] * 400  # and no thread waits for another one for ever
 
 
 def test_failures(kinds):
