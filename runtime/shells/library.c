@@ -216,7 +216,7 @@ RT_API int rt_lib_do(struct futhark_context *c, rt_lib_op *op, const rt_job_args
     } else if (setjmp(leave) == 0) {
         rt_leave_to(&leave);
         c->rt->out_of_memory = false;
-        rt_dev_enter(c->rt->dev);
+        rt_ctx_enter(c->rt);
         code = op(c->rt, a) == RT_OK ? FUTHARK_SUCCESS : FUTHARK_PROGRAM_ERROR;
         if (code != FUTHARK_SUCCESS)
             rt_lib_say(c, rt_error(c->rt));
@@ -291,7 +291,7 @@ void futhark_context_free(struct futhark_context *c)
     if (!c)
         return;
     if (c->rt) {
-        rt_dev_enter(c->rt->dev);
+        rt_ctx_enter(c->rt);
         rt_ctx_free(c->rt);
     }
     pthread_mutex_destroy(&c->lock);
