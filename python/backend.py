@@ -67,8 +67,8 @@ def compiler(work):
     """{place in the package: file} of the compiler and what it needs: it looks for libraries and the runtime beside itself."""
     build = ROOT / os.environ.get("BUILD", "build")
     program = Path(work, "minifut")
-    make("prerequisites", "minifut", f"BIN={ROOT}/minifut")
-    # Linked again, to look for shared libraries beside itself.
+    make("prerequisites")
+    # A link of its own, to look for shared libraries beside itself.
     make(f"BIN={program}", "LDFLAGS=-Wl,-rpath,'$$ORIGIN' -Wl,--disable-new-dtags", str(program))
     if shutil.which("strip"):
         subprocess.run(["strip", program], check=True)
