@@ -57,9 +57,9 @@ static void entry(Out *o, const Api *api, int id)
     out_puts(o, "{\n");
     o->indent++;
     words(o, "doc", e->plan->entry->doc);
-    words(o, "signature", e->plan->entry->signature);
     pair(o, "cfun", api->entries.at[id].name);
     out_puts(o, ",\n");
+    words(o, "signature", e->plan->entry->signature);
     slots(o, api->b, "inputs", &e->in);
     out_puts(o, ",\n");
     slots(o, api->b, "outputs", &e->out);
