@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= DERIVATIVES=, make install PREFIX=, make uninstall, make deb, make asan, make format
+# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= DERIVATIVES=, make install PREFIX=, make uninstall, make deb, make wheel, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -24,13 +24,15 @@ DIRS    := base command common prove ir ad interp exp size cost memory frontend 
 SRC     := $(wildcard main.c $(DIRS:%=%/*.c) $(DIRS:%=%/*/*.c)) $(addprefix runtime/drivers/,dev_opencl_find.c dev_opencl_load.c symbols.c dev_find.c)
 GEN     := $(BUILD)/frontend/syntax/parse.tab.c $(BUILD)/frontend/syntax/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
-# The runtime of programs, compiled; its name tells which text it is.
-RTLIB   := $(BUILD)/libminifut_rt-$(shell sh runtime/bundle.sh --digest).a
+# The runtime of programs, and that of shared libraries, compiled; their names tell which text it is.
+DIGEST  := $(shell sh runtime/bundle.sh --digest)
+RTLIB   := $(BUILD)/libminifut_rt-$(DIGEST).a
+SOLIB   := $(BUILD)/libminifut_so-$(DIGEST).a
 LIBOBJ  := $(filter-out $(BUILD)/main.o,$(OBJ))
 
 all: $(BIN)
 
-$(BIN): $(OBJ) | $(RTLIB)
+$(BIN): $(OBJ) | $(RTLIB) $(SOLIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -72,6 +74,13 @@ $(RTLIB): $(BUILD)/runtime_embed.c | prerequisites
 	$(Q)sh runtime/bundle.sh >$(BUILD)/runtime.c
 	$(Q)$(CC) -std=gnu11 -O2 -DRT_API= -c -o $(BUILD)/runtime.o $(BUILD)/runtime.c
 	$(Q)rm -f $(BUILD)/libminifut_rt-*.a && $(AR) rc $@ $(BUILD)/runtime.o
+
+# Who loads several libraries has several runtimes: one library's functions are none of another's.
+$(SOLIB): $(BUILD)/runtime_embed.c | prerequisites
+	$(call say,CC,$@)
+	$(Q)sh runtime/bundle.sh --library >$(BUILD)/runtime_so.c
+	$(Q)$(CC) -std=gnu11 -O2 -fPIC '-DRT_API=__attribute__((visibility("hidden")))' -c -o $(BUILD)/runtime_so.o $(BUILD)/runtime_so.c
+	$(Q)rm -f $(BUILD)/libminifut_so-*.a && $(AR) rc $@ $(BUILD)/runtime_so.o
 
 # Asked for each time, but written only when it is another one: what is up to date stays so.
 $(BUILD)/version_text.h: FORCE
@@ -138,7 +147,7 @@ endif
 
 # Under $(DESTDIR)$(PREFIX); tools/install.sh says what goes where. Manual pages need lowdown: without it there are none.
 install: $(BIN) man
-	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh install $(BIN) $(RTLIB) $(BUILD)/man
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh install $(BIN) $(BUILD)/man $(RTLIB) $(SOLIB)
 	@echo "minifut is installed in $(DESTDIR)$(PREFIX)"
 uninstall:
 	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh uninstall
@@ -148,9 +157,16 @@ deb:
 	@tools/prerequisites.sh deb
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@$(MAKE) --no-print-directory man
-	@tools/deb.sh $(BIN) $(RTLIB) $(BUILD)/man $(BUILD)/deb
+	@tools/deb.sh $(BIN) $(BUILD)/man $(BUILD)/deb $(RTLIB) $(SOLIB)
 test-deb: deb
 	@tests/deb/fresh $(BUILD)
+# The Python package, with the compiler in it, for `pip install`.
+wheel:
+	@tools/prerequisites.sh build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
+	@rm -f $(BUILD)/wheel/*.whl
+	@BUILD=$(BUILD) python3 python/backend.py $(BUILD)/wheel
+
 # The commands of README.md in a fresh Debian, as root: make test-fresh RELEASE=trixie
 test-fresh:
 	@tests/fresh/run "$(RELEASE)" $(BUILD)
@@ -181,4 +197,4 @@ format:
 	$$(command -v clang-format-14 || echo clang-format) -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) $(DIRS:%=%/*/*.[ch]) runtime/*/*.[ch] tests/*/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: FORCE check $(GROUPS) test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb test-deb man unit-tests
+.PHONY: FORCE check $(GROUPS) test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb wheel test-deb man unit-tests

@@ -51,14 +51,14 @@ typedef struct {
     const char *html;      /* --html: explain writes a page there */
     const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, text, list;
-    bool verbose;         /* -v: explain tells rules, too */
-    bool compiled;        /* --compiled: run does not interpret */
-    bool portable;        /* --portable: kernels do not use what only this processor has */
-    bool force;           /* --force: writes over files that are not ours */
-    bool strict_math;     /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
-    bool mpi;             /* --mpi: for several ranks */
-    bool server, library; /* what the compiled program is, if not a command */
-    int mode;             /* FlattenMode */
+    bool verbose;                 /* -v: explain tells rules, too */
+    bool compiled;                /* --compiled: run does not interpret */
+    bool portable;                /* --portable: kernels do not use what only this processor has */
+    bool force;                   /* --force: writes over files that are not ours */
+    bool strict_math;             /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
+    bool mpi;                     /* --mpi: for several ranks */
+    bool server, library, shared; /* what the compiled program is, if not a command */
+    int mode;                     /* FlattenMode */
     PassOptions passes;
     bool verify_each; /* --verify */
     bool times;       /* --time-passes */
@@ -106,12 +106,13 @@ static int check_options(Options *o, const char *mode)
                            o->target);
     if (o->output && !*o->output)
         return usage_error("-o needs a name");
+    const char *library = o->shared ? "--shared" : "--library";
+    o->library |= o->shared;
     if (o->library && (o->emit || o->server))
-        return usage_error("--library does not go with --emit or --server");
+        return usage_error("%s does not go with --emit or --server", library);
     if (o->mpi && o->library)
-        return usage_error(
-            "--mpi is for programs that mpirun starts: it does not go with --library");
-    if (o->portable && (o->emit || o->library))
+        return usage_error("--mpi is for what mpirun starts: it does not go with %s", library);
+    if (o->portable && (o->emit || (o->library && !o->shared)))
         return usage_error(
             "--portable is about a program that is built: it does not go with --emit or "
             "--library");
@@ -184,6 +185,8 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
          .commands = COMPILE | EXPLAIN},
         {"--library", "writes NAME.c, NAME.h and NAME.json instead, with Futhark's C API",
          .flag = &o->library, .commands = COMPILE},
+        {"--shared", "the same, and builds the library: NAME.so", .flag = &o->shared,
+         .commands = COMPILE},
         {"--threshold N", "of all comparisons that choose versions, interpreting",
          .text = &o->threshold, .commands = RUN},
         {"--after, --to PASS", "the last pass", .text = &o->to, .commands = RUN | IR,
@@ -321,7 +324,7 @@ static const char *default_output(Ctx *cx, const char *file)
 
 static const OutputKind c_text = {.heads = {"/* " EMIT_HEAD}},
                         manifest = {.heads = {EMIT_MANIFEST_HEAD, EMIT_MANIFEST_HEAD_0_9}},
-                        binary_file = {.ours = binary_is_ours};
+                        binary_kind = {.ours = binary_is_ours};
 
 /* The text that --emit asks for. */
 static void emit(Ctx *cx, Out *out, const Options *o, const Plan *plan)
@@ -337,26 +340,29 @@ static void emit(Ctx *cx, Out *out, const Options *o, const Plan *plan)
         emit_c(cx, out, plan, o->file);
 }
 
-/* Writes NAME.c, NAME.h and NAME.json. */
-static int write_library(Ctx *cx, const Options *o, const Plan *plan, const Outputs *os)
+/* Writes NAME.c, NAME.h and NAME.json, and builds NAME.so if it is to be shared. */
+static int write_library(Ctx *cx, const Options *o, const Plan *plan, const char *name,
+                         const Outputs *os)
 {
     Library lib = {0};
     stage_enter("emit");
-    emit_library(cx, plan, o->file, &lib);
+    BinaryKernels kernels = {
+        .bytes = emit_library(cx, plan, o->file, &lib), .portable = o->portable, .shared = true};
     Out *texts[] = {&lib.c, &lib.h, &lib.json};
     int code = 0;
-    for (int i = 0; i < os->n; i++) {
+    for (int i = 0; i < os->n - o->shared; i++) {
         code = code ? code : output_write(os, &os->of[i], texts[i]);
         out_free(texts[i]);
     }
-    return code;
+    return code || !o->shared ? code : binary_build(cx->perm, name, &kernels);
 }
 
 /* The C text of a program, and what there is to know for building it. */
 static BinaryKernels program_text(Ctx *cx, const Options *o, const Plan *plan, Out *text)
 {
     stage_enter("emit");
-    return (BinaryKernels){emit_c(cx, text, plan, o->file), o->portable, o->mpi};
+    return (BinaryKernels){
+        .bytes = emit_c(cx, text, plan, o->file), .portable = o->portable, .mpi = o->mpi};
 }
 
 /* Writes NAME.c and builds NAME. */
@@ -418,20 +424,21 @@ static int cmd_compile(Options *o)
     const char *name = o->output ? o->output : default_output(cx, o->file),
                *option = o->output ? "-o" : NULL;
     const char *c_file = arena_printf(cx->perm, "%s.c", name);
-    const Output program[] = {{c_file, NULL, &c_text}, {name, option, &binary_file}},
+    const Output program[] = {{c_file, NULL, &c_text}, {name, option, &binary_kind}},
                  library[] = {{c_file, NULL, &c_text},
                               {arena_printf(cx->perm, "%s.h", name), NULL, &c_text},
-                              {arena_printf(cx->perm, "%s.json", name), NULL, &manifest}};
+                              {arena_printf(cx->perm, "%s.json", name), NULL, &manifest},
+                              {binary_file(cx->perm, name, true), NULL, &binary_kind}};
     const Outputs os = {"minifut compile", o->force, o->library ? library : program,
-                        o->library ? 3 : 2};
+                        o->library ? 3 + o->shared : 2};
     output_protect("/proc/self/exe", "the compiler");
     if ((code = output_check(&os)))
         return code;
-    if (!o->library && !binary_may_be(name))
+    if ((!o->library || o->shared) && !binary_may_be(binary_file(cx->perm, name, o->shared)))
         return EXIT_USER;
     if ((code = make_plan(cx, o, p, &plan)))
         return code;
-    return o->library ? write_library(cx, o, plan, &os) : write_program(cx, o, plan, &os);
+    return o->library ? write_library(cx, o, plan, name, &os) : write_program(cx, o, plan, &os);
 }
 
 static int cmd_check(Options *o)
@@ -641,7 +648,7 @@ static const Command commands[] = {
      "prints instead; --target=gpu|native: kernels of that target only; with --strict-math,\n"
      "results on CPUs do not differ in their last bits; with --server,\n"
      "NAME speaks the server protocol without being asked to; with --library,\n"
-     "NAME.c, NAME.h and NAME.json, for use in other programs\n",
+     "NAME.c, NAME.h and NAME.json, for use in other programs (--shared: NAME.so, too)\n",
      .run = cmd_compile, .bit = COMPILE,
      .about = "usage: minifut compile [options] prog.sf\n\n"
               "Writes the program as C with its kernels, and builds it.\n"},

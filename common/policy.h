@@ -11,8 +11,10 @@
 /* Bytes to which blocks of device memory begin and end: OpenCL's largest type, long16. Kernels load
  * and store vectors. */
 #define RT_BLOCK_ALIGN 128
-/* How the help of a generated program begins: by this its binary is known to be ours to replace. */
-#define RT_HELP_HEAD "Reads the arguments of an entry point from standard input"
+/* How the help of a generated program begins, and a function that our libraries alone have: by
+ * these a binary is known to be ours to replace. */
+#define RT_HELP_HEAD    "Reads the arguments of an entry point from standard input"
+#define RT_LIBRARY_MARK "futhark_context_load_tuning"
 
 /* Values of a rank that are exchanged at once, at most. */
 #define RT_EXCHANGED 16

@@ -24,12 +24,12 @@ static void pair(Out *o, const char *name, const char *value)
     out_quoted(o, value);
 }
 
-/* The documentation comment, if there is one, and a comma. */
-static void doc(Out *o, const char *text)
+/* What is said of it for people, if it is, and a comma. */
+static void words(Out *o, const char *name, const char *text)
 {
     if (!text)
         return;
-    pair(o, "doc", text);
+    pair(o, name, text);
     out_puts(o, ",\n");
 }
 
@@ -56,9 +56,10 @@ static void entry(Out *o, const Api *api, int id)
     key(o, e->plan->entry->name);
     out_puts(o, "{\n");
     o->indent++;
-    doc(o, e->plan->entry->doc);
+    words(o, "doc", e->plan->entry->doc);
     pair(o, "cfun", api->entries.at[id].name);
     out_puts(o, ",\n");
+    words(o, "signature", e->plan->entry->signature);
     slots(o, api->b, "inputs", &e->in);
     out_puts(o, ",\n");
     slots(o, api->b, "outputs", &e->out);
@@ -156,7 +157,7 @@ static void type(Out *o, const Api *api, const ApiType *x)
     key(o, t->name);
     out_puts(o, "{\n");
     o->indent++;
-    doc(o, t->doc);
+    words(o, "doc", t->doc);
     pair(o, "kind", t->kind == BT_ARRAY ? "array" : "opaque");
     out_puts(o, ",\n");
     key(o, "ctype");

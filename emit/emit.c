@@ -177,7 +177,7 @@ size_t emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
     return em.functions;
 }
 
-void emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out)
+size_t emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out)
 {
     Emit em = emit_tables(cx, &out->c, p, source_name, RUNTIME_LIBRARY);
     out_puts(&out->c, "\n");
@@ -190,4 +190,5 @@ void emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out)
     api_functions(&out->c, api);
     out_puts(&out->c, END);
     api_manifest(&out->json, api);
+    return em.functions;
 }

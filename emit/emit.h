@@ -10,13 +10,13 @@
  * kernels, which may be compiled apart (runtime/kernels/native.h). */
 size_t emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name);
 /* The program as a library with Futhark's C API: its C file, the header of that, and a manifest,
- * which tells makers of bindings what is in it (docs/embedding.md). */
+ * which tells makers of bindings what is in it (docs/embedding.md). How many bytes are kernels. */
 typedef struct {
     Out c, h, json;
 } Library;
 #define EMIT_MANIFEST_HEAD     "{\n    \"backend\": \"multicore\""
 #define EMIT_MANIFEST_HEAD_0_9 "{\n    \"backend\": \"opencl\"" /* of version 0.9.0 */
-void emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out);
+size_t emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out);
 /* The kernels only, for reading. As text for one target, or for each (NULL); as kernel IR as they
  * are on a target, or as they were made (NULL). */
 void emit_opencl(Out *o, const Plan *p, const KTarget *only);

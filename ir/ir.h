@@ -412,7 +412,7 @@ typedef VEC(UserParam) UserParams;
  * not itself a param is bound by the entry: `sizes`. */
 typedef struct {
     const char *name;
-    const char *doc; /* or NULL; no part of the text form */
+    const char *doc, *signature; /* "entry f (x: i32): i32"; or NULL; no part of the text form */
     Loc loc;
     Vars sizes; /* i64; bound by the shapes of the arguments */
     Vars params;

@@ -23,12 +23,12 @@
 /* The runtime of programs, compiled: $MINIFUT_RUNTIME, or the library that was built with this
  * compiler and holds the same text, beside it or where it was installed. NULL: programs compile it
  * themselves, as those do whose compiler or flags somebody chose. */
-static const char *compiled_runtime(Arena *a)
+static const char *compiled_runtime(Arena *a, bool shared)
 {
     static const char *const folders[] = {"", "/build",
                                           "/../lib/minifut"}; /* from the compiler's own */
     const char *given = getenv("MINIFUT_RUNTIME"), *cc = getenv("CC"), *flags = getenv("CFLAGS");
-    if (given && *given)
+    if (given && *given && !shared)
         return given;
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -37,8 +37,8 @@ static const char *compiled_runtime(Arena *a)
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        const char *path =
-            arena_printf(a, "%s%s/libminifut_rt-%s.a", self, folders[i], embed_digest());
+        const char *path = arena_printf(a, "%s%s/libminifut_%s-%s.a", self, folders[i],
+                                        shared ? "so" : "rt", embed_digest());
         if (access(path, R_OK) == 0)
             return path;
     }
@@ -92,6 +92,7 @@ typedef struct {
     const char *binary;
     int parts; /* of the kernels, compiled apart from the host code; 0: all is compiled at once */
     int texts; /* of each part */
+    const BinaryKernels *kernels;
     const char *folder; /* of objects, and of what compilers keep meanwhile; NULL: no parts */
 } Build;
 
@@ -133,6 +134,16 @@ static void add_runtime(const char *runtime, const char **args, int *n)
     add(args, n, "-DRT_SEPARATE");
 }
 
+/* Names within a shared library mean its own, whatever others there are in the process. */
+static void add_shape(const Build *b, const char **args, int *n)
+{
+    if (!b->kernels->shared)
+        return;
+    add(args, n, "-fPIC");
+    add(args, n, "-shared");
+    add(args, n, "-Wl,-Bsymbolic");
+}
+
 static void add_libraries(const char *runtime, const char **args, int *n)
 {
     if (runtime)
@@ -142,16 +153,17 @@ static void add_libraries(const char *runtime, const char **args, int *n)
     add(args, n, "-lpthread");
 }
 
-static int compile_whole(const Build *b, bool mpi)
+static int compile_whole(const Build *b)
 {
-    const char *args[MORE_ARGS], *runtime = compiled_runtime(b->arena);
+    const char *args[MORE_ARGS], *runtime = compiled_runtime(b->arena, b->kernels->shared);
     int n = 0;
+    add_shape(b, args, &n);
     add(args, &n, "-o");
     add(args, &n, b->binary);
     add(args, &n, b->source);
     add_runtime(runtime, args, &n);
     add_libraries(runtime, args, &n);
-    return cc_run_all(&(CcCall){host_flags, args, mpi}, 1, b->folder, false);
+    return cc_run_all(&(CcCall){host_flags, args, b->kernels->mpi}, 1, b->folder, false);
 }
 
 static int objects_of_kernels(const Build *b)
@@ -160,8 +172,9 @@ static int objects_of_kernels(const Build *b)
 }
 
 /* The call that makes an object: of kernels, or of the host code. */
-static CcCall part_call(const Build *b, int i, const BinaryKernels *k, const char *runtime)
+static CcCall part_call(const Build *b, int i, const char *runtime)
 {
+    const BinaryKernels *k = b->kernels;
     const char **args = NEWN(b->arena, const char *, MORE_ARGS);
     bool host = i == objects_of_kernels(b);
     int n = 0;
@@ -175,6 +188,8 @@ static CcCall part_call(const Build *b, int i, const BinaryKernels *k, const cha
         add(args, &n, arena_printf(b->arena, "-DRT_PARTS=%d", b->parts));
         add(args, &n, arena_printf(b->arena, "-DRT_PART=%d", i % b->parts));
     }
+    if (k->shared)
+        add(args, &n, "-fPIC");
     add(args, &n, "-c");
     add(args, &n, "-o");
     add(args, &n, object(b, i));
@@ -183,27 +198,28 @@ static CcCall part_call(const Build *b, int i, const BinaryKernels *k, const cha
                     host && k->mpi};
 }
 
-static int link_parts(const Build *b, const char *runtime, bool mpi)
+static int link_parts(const Build *b, const char *runtime)
 {
     const char *args[TEXTS * MOST_PARTS + MORE_ARGS];
     int n = 0;
+    add_shape(b, args, &n);
     add(args, &n, "-o");
     add(args, &n, b->binary);
     for (int i = objects_of_kernels(b); i >= 0; i--)
         add(args, &n, object(b, i));
     add_libraries(runtime, args, &n);
-    return cc_run_all(&(CcCall){host_flags, args, mpi}, 1, b->folder, false);
+    return cc_run_all(&(CcCall){host_flags, args, b->kernels->mpi}, 1, b->folder, false);
 }
 
-static int compile_parts(const Build *b, const BinaryKernels *k)
+static int compile_parts(const Build *b)
 {
-    const char *runtime = compiled_runtime(b->arena);
+    const char *runtime = compiled_runtime(b->arena, b->kernels->shared);
     CcCall calls[TEXTS * MOST_PARTS + 1];
     int n = objects_of_kernels(b);
     for (int i = 0; i <= n; i++)
-        calls[i] = part_call(b, i, k, runtime);
+        calls[i] = part_call(b, i, runtime);
     int status = cc_run_all(calls, n + 1, b->folder, false);
-    return status ? status : link_parts(b, runtime, k->mpi);
+    return status ? status : link_parts(b, runtime);
 }
 
 static void tell_failure(int status, const char *c_file)
@@ -227,14 +243,15 @@ static int compile(Arena *a, const char *binary, const char *c_file, const Binar
                .source = own_file(a, c_file),
                .binary = own_file(a, binary),
                .parts = parts_of(k->bytes),
-               .texts = k->portable ? TEXTS : 1};
+               .texts = k->portable ? TEXTS : 1,
+               .kernels = k};
     if (b.parts > 0 && !tempdir_open(&folder, NULL)) {
         fprintf(stderr, "minifut: cannot make a folder %s: %s\n", folder.path, strerror(errno));
         free(folder.path);
         return EXIT_USER;
     }
     b.folder = folder.path;
-    int status = b.parts > 0 ? compile_parts(&b, k) : compile_whole(&b, k->mpi);
+    int status = b.parts > 0 ? compile_parts(&b) : compile_whole(&b);
     tell_failure(status, c_file);
     tempdir_close(&folder);
     return status ? EXIT_USER : 0;
@@ -251,9 +268,15 @@ static bool put_in_place(const char *tmp, const char *name)
            rename(tmp, name) == 0;
 }
 
+const char *binary_file(Arena *a, const char *name, bool shared)
+{
+    return shared ? arena_printf(a, "%s.so", name) : name;
+}
+
 int binary_build(Arena *a, const char *name, const BinaryKernels *k)
 {
     const char *c_file = arena_printf(a, "%s.c", name);
+    name = binary_file(a, name, k->shared);
     char *tmp = arena_printf(a, "%s.XXXXXX", name);
     child_hold();
     int fd = mkstemp(tmp), code = EXIT_USER;
@@ -352,7 +375,7 @@ int binary_become(int file, const char *const *args)
 
 bool binary_is_ours(const char *path)
 {
-    static const char mark[] = RT_HELP_HEAD;
+    static const char program[] = RT_HELP_HEAD, library[] = RT_LIBRARY_MARK;
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool sized = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0;
@@ -361,7 +384,8 @@ bool binary_is_ours(const char *path)
         close(fd);
     if (text == MAP_FAILED)
         return false;
-    bool ours = memmem(text, (size_t)st.st_size, mark, sizeof mark - 1) != NULL;
+    bool ours = memmem(text, (size_t)st.st_size, program, sizeof program - 1) ||
+                memmem(text, (size_t)st.st_size, library, sizeof library - 1);
     munmap(text, (size_t)st.st_size);
     return ours;
 }

@@ -12,13 +12,16 @@ typedef struct {
     size_t bytes;  /* of their text (emit_c) */
     bool portable; /* they run on other machines of this kind, too */
     bool mpi;      /* the program is for several ranks: built by MPI's compiler */
+    bool shared;   /* it is a library: NAME.so */
 } BinaryKernels;
 
-/* Builds NAME from NAME.c, in a new file beside it; an old NAME stays as it was until the new one
- * is there. The exit code, 0 or 1 after a message. The runtime, which all programs begin with, is
- * taken from a library that holds it compiled, where there is one of this very text
- * (libminifut_rt-DIGEST.a). Kernels are compiled apart from host code, optimised and side by side,
- * unless $CFLAGS chooses one level for all. */
+/* NAME, or NAME.so of a shared library. */
+const char *binary_file(Arena *a, const char *name, bool shared);
+/* Builds NAME, or NAME.so, from NAME.c, in a new file beside it; an old one stays as it was until
+ * the new one is there. The exit code, 0 or 1 after a message. The runtime, which all programs
+ * begin with, is taken from a library that holds it compiled, where there is one of this very text
+ * (libminifut_rt-DIGEST.a, of libraries libminifut_so-DIGEST.a). Kernels are compiled apart from
+ * host code, optimised and side by side, unless $CFLAGS chooses one level for all. */
 int binary_build(Arena *a, const char *name, const BinaryKernels *k);
 /* Builds a program of the C text without a name: an open file, which goes when it is closed. -1
  * after a message. However this ends, it leaves no file. */
@@ -30,7 +33,8 @@ void binary_share_runtime(Arena *a, const char *folder);
 /* Becomes the program in the open file; args[0] is what it calls itself. Returns only if that
  * fails: the exit code, after a message. */
 int binary_become(int file, const char *const *args);
-/* Is it a program that we have built? Such programs have their help in them. */
+/* Is it a program or library that we have built? They have their help in them, or the name of a
+ * function that only our libraries have. */
 bool binary_is_ours(const char *path);
 /* Can a program get this name? A folder cannot, and a device or pipe must not be replaced: false
  * after a message. */

@@ -266,6 +266,7 @@ static void keep_entry(Keep *k, Entry *en)
 {
     en->name = keep_text(en->name);
     en->doc = keep_text(en->doc);
+    en->signature = keep_text(en->signature);
     keep_vars(k, &en->sizes);
     keep_vars(k, &en->params);
     KEEP_ARRAY(k, &en->user_params, keep_user_param);

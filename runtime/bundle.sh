@@ -3,9 +3,10 @@
 # every program has; `program`, what makes a command and a server of it; `library`, what makes Futhark's C API of it; `kernels`,
 # what stands before kernels that are C functions, and behind them.
 #   bundle.sh           the C text of a command: core and program, includes of our own left out
+#   bundle.sh --library the same of a library: core and library
 #   bundle.sh --texts   texts.h: the .cl files and scalar.h as C string constants
 #   bundle.sh --c       the parts as C string constants `static const char runtime_core[]` and so on, for the compiler
-#   bundle.sh --digest  a number of the text of a command, for the name of the library that holds it compiled
+#   bundle.sh --digest  a number of these texts, for the names of the archives that hold them compiled
 set -eu
 root=$(dirname "$0")/..
 headers="runtime/drivers/comm.h common/packed.h common/policy.h common/cost.h common/values.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h runtime/drivers/pool.h
@@ -16,7 +17,8 @@ core="basics.c target.c device.c params.c guards.c refusals.c context.c build.c 
 tell.c launch.c steps.c heap.c kept.c mem.c builtin.c builtin_native.c profile.c timeline.c"
 values="ranks.c exchange.c parted.c boundary.c arrive.c leave.c elements.c"
 program="serve_vars.c serve.c serve_values.c written.c cli.c"
-library="library_api.h library.h library.c library_values.c"
+library_headers="library_api.h library.h"
+library="library.c library_values.c"
 builtin="fill.cl iota.cl transpose_tiled.cl transpose_plain.cl copy_strided.cl"
 
 # The names of files, with their folder.
@@ -99,7 +101,10 @@ program_text() {
 
 library() {
     echo '#ifndef RT_PART_KERNELS'
+    plain $(in_folder runtime/shells $library_headers)
+    echo '#ifndef RT_SEPARATE'
     plain $(in_folder runtime/shells $library)
+    echo '#endif'
     echo '#endif'
 }
 
@@ -111,11 +116,12 @@ constant() { # name, command...
 }
 
 digest() {
-    { core; program; } | cksum | tr -d '\n ' # number and size
+    { core; program; library; } | cksum | tr -d '\n ' # number and size
 }
 
 case "${1:-}" in
 "") core; program ;;
+--library) core; library ;;
 --digest) digest ;;
 --texts) texts ;;
 --c)
@@ -128,7 +134,7 @@ case "${1:-}" in
     echo "static const char runtime_digest[] = \"$(digest)\";"
     ;;
 *)
-    echo "usage: bundle.sh [--texts | --c | --digest]" >&2
+    echo "usage: bundle.sh [--library | --texts | --c | --digest]" >&2
     exit 2
     ;;
 esac

@@ -1,14 +1,14 @@
 #!/bin/sh
 # The Debian package minifut_VERSION_ARCH.deb, made by dpkg-deb from what install.sh installs; root is not needed.
-#   usage: deb.sh MINIFUT RUNTIME MANUALS FOLDER    (prints the package's path; needs dpkg-dev)
+#   usage: deb.sh MINIFUT MANUALS FOLDER RUNTIME...    (prints the package's path; needs dpkg-dev)
 # Built twice from the same files it is the same, byte for byte: its times are those of its version in CHANGELOG.md.
 set -eu
 cd "$(dirname "$0")/.."
 umask 022
 minifut=$1
-runtime=$2
-manuals=$3
-to=$4
+manuals=$2
+to=$3
+shift 3
 root=$to/root
 doc=$root/usr/share/doc/minifut
 version=$(cat VERSION)
@@ -109,7 +109,7 @@ debianise() {
 
 rm -rf "$root" "$to/shlibs"
 mkdir -p "$root/DEBIAN"
-DESTDIR=$(realpath "$root") PREFIX=/usr tools/install.sh install "$minifut" "$runtime" "$manuals"
+DESTDIR=$(realpath "$root") PREFIX=/usr tools/install.sh install "$minifut" "$manuals" "$@"
 debianise
 control >"$root/DEBIAN/control"
 (cd "$root" && find usr -type f | LC_ALL=C sort | xargs -d '\n' md5sum) >"$root/DEBIAN/md5sums"

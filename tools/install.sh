@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs minifut under $DESTDIR$PREFIX, or takes away what it installed there.
-#   usage: install.sh install MINIFUT RUNTIME MANUALS | install.sh uninstall
+#   usage: install.sh install MINIFUT MANUALS RUNTIME... | install.sh uninstall
 # What is made (files, and folders that were not there) is written down in share/minifut/installed: so nothing of it is
 # left, whichever version uninstalls, and nothing else is touched.
 set -eu
@@ -56,13 +56,17 @@ record() {
     done >>"$list"
 }
 
-do_install() { # the compiler, the runtime of its programs, the folder of manual pages
+do_install() { # the compiler, the folder of manual pages, archives with the runtime of programs
     made=
+    minifut=$1 manuals=$2
+    shift 2
     folder "$(dirname "$list")"
     trap record EXIT # what is there of an installation that fails, too
-    put 755 "$1" bin/minifut
-    put 644 "$2" "lib/minifut/$(basename "$2")"
-    for page in "$3"/*.[17]; do
+    put 755 "$minifut" bin/minifut
+    for archive in "$@"; do
+        put 644 "$archive" "lib/minifut/$(basename "$archive")"
+    done
+    for page in "$manuals"/*.[17]; do
         [ ! -e "$page" ] || put 644 "$page" "share/man/man${page##*.}/$(basename "$page")"
     done
     put 644 tools/completion/minifut.bash share/bash-completion/completions/minifut
@@ -71,13 +75,13 @@ do_install() { # the compiler, the runtime of its programs, the folder of manual
     for page in CHANGELOG.md LICENSE docs/*.md docs/*.svg $(find examples -type f ! -name '*.pyc' | sort); do
         put 644 "$page" "share/doc/minifut/$page"
     done
-    readme "$root/share/doc/minifut" >"$3/README.md"
-    put 644 "$3/README.md" share/doc/minifut/README.md
+    readme "$root/share/doc/minifut" >"$manuals/README.md"
+    put 644 "$manuals/README.md" share/doc/minifut/README.md
     for file in $([ ! -d editors ] || find editors -type f ! -path '*/node_modules/*' | sort); do
         put 644 "$file" "share/minifut/$file"
     done
-    pkg_config >"$3/minifut.pc"
-    put 644 "$3/minifut.pc" share/pkgconfig/minifut.pc
+    pkg_config >"$manuals/minifut.pc"
+    put 644 "$manuals/minifut.pc" share/pkgconfig/minifut.pc
 }
 
 do_uninstall() {
@@ -99,7 +103,7 @@ do_uninstall() {
 }
 
 case ${1:-} in
-install) do_install "$2" "$3" "$4" ;;
+install) shift; do_install "$@" ;;
 uninstall) do_uninstall ;;
-*) echo "usage: install.sh install MINIFUT RUNTIME MANUALS | install.sh uninstall"; exit 2 ;;
+*) echo "usage: install.sh install MINIFUT MANUALS RUNTIME... | install.sh uninstall"; exit 2 ;;
 esac

@@ -269,10 +269,17 @@ static void check_result_sizes(Low *L, const Def *def, const Vals *args, const A
 
 /* --- Entries -------------------------------------------------------------------------------- */
 
+static const char *signature(Low *L, const Def *def)
+{
+    Out head = {0};
+    fe_print_interface(&head, def);
+    return out_keep(&head, L->cx->perm);
+}
+
 Entry lower_entry(Low *L, const EntryPoint *p)
 {
     const Def *def = p->def;
-    Entry en = {.name = p->name, .doc = def->doc, .loc = def->loc};
+    Entry en = {.name = p->name, .doc = def->doc, .signature = signature(L, def), .loc = def->loc};
     EntryParams ep = {.L = L, .en = &en};
     L->user_params = &en.user_params;
     L->root = scope_push(L);

@@ -296,10 +296,6 @@ void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
     }
     if (report_not_yet(ck, name, loc, SPACE_TERM))
         return;
-    if (unsupported(name)) {
-        ck_error(ck, loc, "`%s`, %s, is not supported", name, unsupported(name));
-        return;
-    }
     const char *type = prim_named(name, &s) ? name : HERE(foreign_types, name);
     if (!type && report_other_space(ck, name, loc, SPACE_TERM, "value"))
         return;

@@ -74,6 +74,11 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     return ctx;
 }
 
+RT_API void rt_ctx_enter(rt_ctx *ctx)
+{
+    rt_dev_enter(ctx->dev);
+}
+
 RT_API void rt_ctx_free(rt_ctx *ctx)
 {
     if (ctx->dev) {

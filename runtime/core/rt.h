@@ -261,6 +261,8 @@ typedef struct {
 RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char **error);
 /* Waits for the device and releases everything, blocks that are still referenced too. */
 RT_API void rt_ctx_free(rt_ctx *ctx);
+/* Before what a thread does that may be another one than before. */
+RT_API void rt_ctx_enter(rt_ctx *ctx);
 /* The last failure's message, without newline; "" if there was none. */
 RT_API const char *rt_error(const rt_ctx *ctx);
 

@@ -33,6 +33,12 @@ RT_API rt_dev_error rt_dev_kernel_of(rt_dev *d, rt_dev_function *f, rt_dev_kerne
     return d->driver->kernel_of ? d->driver->kernel_of(d, f, out) : none;
 }
 
+RT_API void rt_dev_enter(rt_dev *d)
+{
+    if (d->driver->enter)
+        d->driver->enter(d);
+}
+
 RT_API bool rt_dev_stop(rt_dev *d, bool stop)
 {
     return d->driver->stop && d->driver->stop(d, stop);

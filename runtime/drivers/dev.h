@@ -79,6 +79,8 @@ RT_API void *rt_dev_of_queue(void *queue, bool *profiling);
 /* The device's queue, for OpenCL; NULL: it has no such. */
 RT_API void *rt_dev_queue(rt_dev *d);
 RT_API void rt_dev_close(rt_dev *d);
+/* Before calls by a thread that did not open it, or after others have called the driver. */
+RT_API void rt_dev_enter(rt_dev *d);
 /* Waits for all commands. */
 RT_API rt_dev_error rt_dev_finish(rt_dev *d);
 /* What runs ends early, and launches do nothing, until that is taken back: in a handler of signals,

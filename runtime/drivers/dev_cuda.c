@@ -246,6 +246,13 @@ RT_API rt_dev_error rt_cu_open(const rt_dev_info *info, bool profiling, rt_dev *
     return (rt_dev_error){RT_DEV_OK, "", ""};
 }
 
+/* A context is current in a thread. */
+static void rt_cu_enter(rt_dev *base)
+{
+    rt_cu_dev *d = (rt_cu_dev *)base;
+    (void)d->f.set_current(d->context);
+}
+
 static rt_dev_error rt_cu_finish(rt_dev *base)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
@@ -263,22 +270,6 @@ static int64_t rt_cu_local_given(rt_dev *base)
 static void *rt_cu_queue(rt_dev *base)
 {
     (void)base;
-    return NULL;
-}
-
-static rt_dev_error rt_cu_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out,
-                                int64_t *bytes)
-{
-    (void)base, (void)handle;
-    *out = NULL;
-    *bytes = 0;
-    return (rt_dev_error){RT_DEV_FAILED, "MINIFUT_DRIVER=cuda",
-                          "this driver knows no buffers of OpenCL"};
-}
-
-static void *rt_cu_handle(rt_dev *base, rt_dev_buffer *b)
-{
-    (void)base, (void)b;
     return NULL;
 }
 
@@ -591,6 +582,25 @@ static rt_dev_error rt_cu_launch(rt_dev *base, rt_dev_kernel *kernel, int n_dims
 
 /* --- Memory --- */
 
+/* The handle of a buffer is its place, a CUdeviceptr of the device's primary context. */
+static rt_dev_error rt_cu_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out,
+                                int64_t *bytes)
+{
+    (void)bytes;
+    *out = NULL;
+    if (!handle || (uintptr_t)handle % RT_BLOCK_ALIGN != 0)
+        return (rt_dev_error){RT_DEV_REFUSED, "a buffer of others",
+                              "it does not begin at a multiple of 128"};
+    *out = (rt_dev_buffer *)((uintptr_t)handle | RT_CU_PART);
+    return rt_cu_error((rt_cu_dev *)base, 0, "");
+}
+
+static void *rt_cu_handle(rt_dev *base, rt_dev_buffer *b)
+{
+    (void)base;
+    return (void *)(uintptr_t)rt_cu_at(b, 0);
+}
+
 static rt_dev_error rt_cu_alloc(rt_dev *base, int64_t bytes, int64_t in_use, rt_dev_buffer **out)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
@@ -774,7 +784,10 @@ static int64_t rt_cu_event_span(rt_dev *base, rt_dev_event *event, int64_t *begi
 }
 
 #define RT_CU_ROW(result, name, params, ...) .name = rt_cu_##name,
-static const rt_driver rt_cu_driver = {RT_DRIVER_CALLS(RT_CU_ROW).host_new = rt_cu_host_new,
-                                       .host_free = rt_cu_host_free, .offer = rt_cu_offer,
-                                       .take = rt_cu_take, .leave = rt_cu_leave};
+static const rt_driver rt_cu_driver = {RT_DRIVER_CALLS(RT_CU_ROW).enter = rt_cu_enter,
+                                       .host_new = rt_cu_host_new,
+                                       .host_free = rt_cu_host_free,
+                                       .offer = rt_cu_offer,
+                                       .take = rt_cu_take,
+                                       .leave = rt_cu_leave};
 #undef RT_CU_ROW

@@ -79,6 +79,7 @@ typedef struct {
 #undef RT_DRIVER_FIELD
     /* NULL: there is no such. */
     rt_dev_error (*kernel_of)(rt_dev *d, rt_dev_function *f, rt_dev_kernel **out);
+    void (*enter)(rt_dev *d);
     bool (*stop)(rt_dev *d, bool stop);
     int (*busy)(rt_dev *d, const rt_dev_event *e, int64_t *ns);
     void *(*host_new)(rt_dev *d, int64_t bytes);

@@ -216,6 +216,7 @@ RT_API int rt_lib_do(struct futhark_context *c, rt_lib_op *op, const rt_job_args
     } else if (setjmp(leave) == 0) {
         rt_leave_to(&leave);
         c->rt->out_of_memory = false;
+        rt_ctx_enter(c->rt);
         code = op(c->rt, a) == RT_OK ? FUTHARK_SUCCESS : FUTHARK_PROGRAM_ERROR;
         if (code != FUTHARK_SUCCESS)
             rt_lib_say(c, rt_error(c->rt));
@@ -289,8 +290,10 @@ void futhark_context_free(struct futhark_context *c)
 {
     if (!c)
         return;
-    if (c->rt)
+    if (c->rt) {
+        rt_ctx_enter(c->rt);
         rt_ctx_free(c->rt);
+    }
     pthread_mutex_destroy(&c->lock);
     free(c->error);
     free(c);
@@ -303,6 +306,26 @@ char *futhark_context_get_error(struct futhark_context *c)
     c->error = NULL;
     pthread_mutex_unlock(&c->lock);
     return error;
+}
+
+static int rt_lib_tune(rt_ctx *ctx, const rt_job_args *a)
+{
+    return rt_tuning_file(ctx, a->from);
+}
+
+int futhark_context_load_tuning(struct futhark_context *c, const char *path)
+{
+    return rt_lib_do(c, rt_lib_tune, &(rt_job_args){.from = path});
+}
+
+char *futhark_context_get_device(struct futhark_context *c)
+{
+    const rt_dev_info *d = c->rt ? &c->rt->device : NULL;
+    char *text = NULL;
+    if (d &&
+        asprintf(&text, "%s, %s, %s, %s", d->platform_name, d->name, d->version, d->driver) < 0)
+        text = NULL;
+    return text;
 }
 
 static int rt_lib_sync(rt_ctx *ctx, const rt_job_args *a)

@@ -102,6 +102,12 @@ struct futhark_context *futhark_context_new(struct futhark_context_config *cfg);
 struct futhark_context *futhark_context_new_with_command_queue(struct futhark_context_config *cfg,
                                                                cl_command_queue queue);
 void futhark_context_free(struct futhark_context *ctx);
+/* minifut's own: sets the parameters in a file that `minifut tune` wrote, for the calls that
+ * follow. */
+int futhark_context_load_tuning(struct futhark_context *ctx, const char *path);
+/* minifut's own: the device, as "platform, name, version, driver". NULL: there is none, or no
+ * memory. */
+char *futhark_context_get_device(struct futhark_context *ctx);
 /* Waits for the device. */
 int futhark_context_sync(struct futhark_context *ctx);
 /* The last failure's message, once; NULL if there was none. */

@@ -169,7 +169,10 @@ def check_calls():
 
 def check_python():
     tests = ROOT / "tests"
-    if build(["cc", "-shared", "-fPIC", "-O0", "-o", "libtypes.so", "types.c", *LIBS], "libtypes.so"):
+    (WORK / "mine.so").write_text("mine\n")
+    code, out = run([MINIFUT, "compile", "--shared", "-o", "mine", "--force", HERE / "types.sf"], env={"CFLAGS": "-O0"})
+    check(code == 0 and (WORK / "mine.so").stat().st_size > 5, f"--shared --force: {out}")
+    if build([MINIFUT, "compile", "--shared", "-o", "libtypes", HERE / "types.sf"], "libtypes.so"):
         client([sys.executable, HERE / "ctypes_client.py", WORK, tests], "ctypes")
     want = checks.builds_modules()
     if want:
@@ -189,7 +192,9 @@ def check_python():
 def check_command():
     """What the command says of what cannot be."""
     for args, words in ((["--library", "--server"], "--library does not go with"),
-                        (["--library", "--emit=c"], "--library does not go with")):
+                        (["--library", "--emit=c"], "--library does not go with"),
+                        (["--shared", "--server"], "--shared does not go with"),
+                        (["--shared", "--mpi"], "it does not go with --shared")):
         code, out = run([MINIFUT, "compile", *args, HERE / "types.sf"])
         check(code == 2 and words in out, f"{args}: {out}")
     (WORK / "mine.h").write_text("/* mine */\n")

@@ -1,7 +1,7 @@
 /* libcuda.so.1 for tests on a machine without NVIDIA's: the functions that
- * runtime/drivers/dev_cuda.c wants, by OpenCL, on a device whose memory is the host's. PTX is
- * OpenCL's binary here, addresses are of shared virtual memory, and nothing runs beside
- * the host. */
+ * runtime/drivers/dev_cuda.c and the package for Python want, by OpenCL, on a device whose memory
+ * is the host's. PTX is OpenCL's binary here, addresses are of shared virtual memory, and nothing
+ * runs beside the host. */
 #define CL_TARGET_OPENCL_VERSION 200
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -20,6 +20,7 @@ typedef unsigned long long Address;
 static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
+static _Thread_local void *current; /* what there is without one, nobody may use */
 
 typedef struct {
     cl_kernel kernel;
@@ -90,8 +91,21 @@ int cuDevicePrimaryCtxRelease_v2(int d)
 
 int cuCtxSetCurrent(void *c)
 {
-    (void)c;
+    current = c;
     return OK;
+}
+
+int cuCtxSynchronize(void)
+{
+    return clFinish(queue) == CL_SUCCESS ? OK : INVALID_VALUE;
+}
+
+/* Of addresses the number of their device alone. */
+int cuPointerGetAttribute(void *value, int what, Address p)
+{
+    (void)p;
+    *(int *)value = 0;
+    return what == 9 ? OK : INVALID_VALUE;
 }
 
 int cuStreamCreate(void **s, unsigned flags)
@@ -225,6 +239,8 @@ static void *at(Address p)
 
 int cuMemAlloc_v2(Address *p, size_t n)
 {
+    if (!current)
+        return INVALID_VALUE;
     *p = (Address)(uintptr_t)clSVMAlloc(context, CL_MEM_READ_WRITE, n, 128);
     return *p ? OK : NO_MEMORY;
 }
