@@ -31,9 +31,9 @@ quote() {
     sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
 }
 
-# A file of runtime/kernels/ with what it includes from there.
+# A file with what it includes of our own.
 whole() {
-    sed -e '/^#include "runtime\/kernels\/failure.h"$/{' -e "r $root/runtime/kernels/failure.h" -e 'd' -e '}' "$root/$1"
+    awk -v root="$root" -F '"' '/^#include "/ { while ((getline line < (root "/" $2)) > 0) print line; next } { print }' "$root/$1"
 }
 
 texts() {
@@ -77,7 +77,7 @@ core_text() {
     echo '#ifndef RT_API'
     echo '#define RT_API static __attribute__((unused))'
     echo '#endif'
-    plain common/tinyc.h common/scalars.def common/scalar.h
+    plain common/tinyc.h common/scalars.def common/scalar.h common/soft.h
     echo '#ifndef RT_PART_KERNELS'
     plain $headers
     echo '#ifndef RT_SEPARATE'

@@ -66,7 +66,8 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
         const char *option;
         unsigned types;
     } parts[] = {{" -DMF_WITHOUT_SMALL", 1u << RT_I8 | 1u << RT_U8 | 1u << RT_I16 | 1u << RT_U16},
-                 {" -DMF_WITHOUT_F32", 1u << RT_F32},
+                 {" -DMF_WITHOUT_F16", 1u << RT_F16},
+                 {" -DMF_WITHOUT_F32", 1u << RT_F16 | 1u << RT_F32},
                  {" -DMF_WITHOUT_F64", 1u << RT_F64}};
     enum { N_PARTS = sizeof parts / sizeof *parts };
     const char *more = ctx->config.build_options, *without[N_PARTS];
@@ -75,10 +76,10 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
             rt_builds_together(ctx) || (k->def->types & parts[i].types) ? "" : parts[i].option;
     char *defines = rt_defines_options(k->def->defines);
     char *all =
-        rt_format("%s%s%s%s%s%s%s%s %s %s", defines, k->wide ? "" : " -DMF_INDEX32",
+        rt_format("%s%s%s%s%s%s%s%s%s %s %s", defines, k->wide ? "" : " -DMF_INDEX32",
                   ctx->prog->same_products ? " -DMF_SAME_PRODUCTS" : "", ctx->target->options,
                   rt_optimises(ctx, k) ? "" : " -cl-opt-disable", without[0], without[1],
-                  without[2], more ? more : "", k->options ? k->options : "");
+                  without[2], without[3], more ? more : "", k->options ? k->options : "");
     free(defines);
     return all;
 }
