@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RT_N_SOURCES = 4, RT_N_COMMON = 3 };
+enum { RT_N_SOURCES = 5, RT_N_COMMON = 4 };
 
 /* The texts that make up a kernel's program. */
 static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[RT_N_SOURCES])
@@ -20,7 +20,8 @@ static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[R
     text[0] = k->definitions ? k->definitions : "";
     text[1] = rt_text_prelude_cl;
     text[2] = rt_text_scalar_h;
-    text[3] = rt_text_of(ctx, k);
+    text[3] = rt_text_matrix_cl;
+    text[4] = rt_text_of(ctx, k);
 }
 
 /* Where a program costs far more than its kernels; else most runs need a few kernels, and those are
@@ -463,7 +464,8 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
 
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
 {
-    fprintf(f, RT_DUMP_HEAD "\n%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h);
+    fprintf(f, RT_DUMP_HEAD "\n%s\n%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h,
+            rt_text_matrix_cl);
     char *texts = prog->texts ? rt_unpack(prog->texts) : NULL;
     const char *text = texts;
     for (int i = 0; i < prog->n_kernels; i++) {
