@@ -179,8 +179,7 @@ bool sides_find(Sides *s)
     return find_operands(s) && is_closed(s);
 }
 
-/* --- Blocking ------------------------------------------------------------------------------------
- */
+/* --- Blocking -------------------------------------------------------------------------------- */
 
 enum { SHARED = 2 }; /* rows or columns that read an element, at least */
 
