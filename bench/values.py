@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 TYPES = {"  i8": "i1", " i16": "<i2", " i32": "<i4", " i64": "<i8", "  u8": "u1", " u16": "<u2", " u32": "<u4",
-         " u64": "<u8", " f32": "<f4", " f64": "<f8", "bool": "?"}
+         " u64": "<u8", " f16": "<f2", " f32": "<f4", " f64": "<f8", "bool": "?"}
 NAMES = {np.dtype(dtype): name for name, dtype in TYPES.items()}
 SUFFIX = re.compile(r"(?<=[0-9.])(%s)\b" % "|".join(name.strip() for name in TYPES if name != "bool"))
 
@@ -38,7 +38,7 @@ def read_text(text):
     text = re.sub(r"--[^\n]*", "", text)
     text = SUFFIX.sub("", text)
     text = re.sub(r"(?<=[0-9])\.(?![0-9])", ".0", text).strip()
-    text = re.sub(r"\bf(?:32|64)\.(nan|inf)\b", lambda m: {"nan": "NaN", "inf": "Infinity"}[m.group(1)], text)
+    text = re.sub(r"\bf(?:16|32|64)\.(nan|inf)\b", lambda m: {"nan": "NaN", "inf": "Infinity"}[m.group(1)], text)
     values, decoder, at = [], json.JSONDecoder(), 0
     while at < len(text):
         value, at = decoder.raw_decode(text, at)

@@ -1,6 +1,7 @@
 /* The scalar types in the compiler: columns of the table, and numbers as their types have them. */
 #include "common/prim.h"
 
+#include "common/scalar.h"
 #include "common/values.h"
 
 #include <string.h>
@@ -30,6 +31,17 @@ const PrimKind prim_type_kind[N_PRIM_TYPES] = {
 #undef X
 };
 
+bool prim_is_soft(PrimType t)
+{
+    switch ((int)t) {
+#define X(TAG, ...)                                                                                \
+    case T_##TAG: return true;
+        RT_SOFT_FLOATS(X, )
+#undef X
+    }
+    return false;
+}
+
 bool prim_named(const char *name, PrimType *t)
 {
     for (int i = 0; i < N_PRIM_TYPES; i++) {
@@ -53,7 +65,7 @@ double prim_round(PrimType t, double x)
 {
     switch ((int)t) {
 #define X(TAG, T, text, bits, C, ...)                                                              \
-    case T_##TAG: return (double)(C)x;
+    case T_##TAG: return mf_##T##_to_f64(mf_f64_to_##T(x));
         RT_FLOATS(X, )
 #undef X
     }

@@ -35,6 +35,8 @@ static inline bool prim_is_float(PrimType t)
 {
     return prim_type_kind[t] == PK_FLOAT;
 }
+/* Has it functions in the place of C's operators and casts (common/scalars.def)? */
+bool prim_is_soft(PrimType t);
 static inline bool prim_is_signed(PrimType t)
 {
     return prim_type_kind[t] == PK_SIGNED;

@@ -1,9 +1,9 @@
 /* Scalar operations: one text for the interpreter, for generated host code (C) and for kernels
  * (OpenCL C 1.2), so that all three agree. Only what is not a plain operator is here.
  *
- * Types: mf_i8 mf_i16 mf_i32 mf_i64, mf_u8 .. mf_u64, mf_f32, mf_f64, mf_bool (8 bits, 0 or 1);
- * also without the mf_ unless MF_NO_SHORT_TYPES is defined (but for mf_bool: bool8 is reserved). T
- * below is one of the names.
+ * Types: mf_i8 mf_i16 mf_i32 mf_i64, mf_u8 .. mf_u64, mf_f16, mf_f32, mf_f64, mf_bool (8 bits, 0 or
+ * 1); also without the mf_ unless MF_NO_SHORT_TYPES is defined (but for mf_bool: bool8 is
+ * reserved). T below is one of the names.
  *
  * Integers, T = i8 .. i64, u8 .. u64 (all total and wrapping around, as Futhark's):
  *   mf_add_T mf_sub_T mf_mul_T (x, y)  mf_neg_T(x)
@@ -16,7 +16,7 @@
  *   mf_popc_T mf_clz_T mf_ctz_T (x)  -> i32; of 0: clz and ctz are the number of bits
  *   mf_mulhi_T(x, y)  mf_madhi_T(a, b, c) = mulhi(a, b) + c
  *   mf_getbit_T(i32 bit, T x) -> i32  mf_setbit_T(i32 bit, T x, i32 b) -> T
- * Floats, T = f32, f64:
+ * Floats, T = f16, f32, f64:
  *   mf_min_T mf_max_T (x, y)   NaN only if both are
  *   mf_mod_T(x, y) (C's fmod)  mf_pow_T mf_atan2_T mf_hypot_T mf_copysign_T mf_nextafter_T (x, y)
  *   mf_abs_T mf_sgn_T mf_sqrt_T mf_rsqrt_T mf_cbrt_T mf_recip_T mf_exp_T mf_exp2_T mf_exp10_T
@@ -27,7 +27,13 @@
  *   mf_atan2pi_T(x, y)  mf_ceil_T mf_floor_T mf_trunc_T mf_round_T (x; half to even)
  *   mf_fma_T mf_mad_T (a, b, c)  mf_lerp_T(a, b, t) = a + (b - a) * t  mf_ldexp_T(x, n): n whole
  *   mf_isnan_T mf_isinf_T (x) -> bool
- *   mf_to_bits_f32(x) -> u32  mf_from_bits_u32(u32) -> f32, likewise f64 and u64
+ *   mf_to_bits_f32(x) -> u32  mf_from_bits_u32(u32) -> f32, likewise f16 and u16, f64 and u64
+ * f16, whose numbers are their bits (u16), so that no operator of C means them: each operation is
+ * that of f32, rounded to the nearest number, or the even one of two. Of + - * / and sqrt that is
+ * the result rounded once, since 24 bits are more than 2 * 11 + 1 (Figueroa 1995).
+ *   mf_add_f16 mf_sub_f16 mf_mul_f16 mf_div_f16 (x, y)  mf_neg_f16(x)
+ *   mf_eq_f16 mf_ne_f16 mf_lt_f16 mf_le_f16 (x, y) -> bool
+ *   mf_f16_to_T(x)  mf_T_to_f16(x), T = each other type, bool; rounded once
  * Float to integer, F = f32, f64; I = an integer type:
  *   mf_F_to_I(x)  truncates; NaN and infinities give 0, other values outside I's range its end
  * Signed to unsigned, I = i8 .. i64, U = u8 .. u64:
@@ -40,8 +46,9 @@
  * Constants: MF_INF_F32 MF_NAN_F32 MF_INF_F64 MF_NAN_F64.
  *
  * f64 is there when the device has it (MF_HAS_F64). MF_WITHOUT_SMALL (integers of 8 and 16 bits),
- * MF_WITHOUT_F32 and MF_WITHOUT_F64 leave the functions of these types away, which the OpenCL
- * compiler need not read then. */
+ * MF_WITHOUT_F16, MF_WITHOUT_F32 and MF_WITHOUT_F64 leave the functions of these types away, which
+ * the OpenCL compiler need not read then; those of f16 need those of f32. MF_TO_HALF and MF_OF_HALF
+ * are conversions of f32 to the bits of f16 and back, if the device has them. */
 #ifndef COMMON_SCALAR_H
 #define COMMON_SCALAR_H
 
@@ -60,6 +67,7 @@ typedef uchar mf_u8;
 typedef ushort mf_u16;
 typedef uint mf_u32;
 typedef ulong mf_u64;
+typedef ushort mf_f16;
 typedef float mf_f32;
 typedef uchar mf_bool;
 #ifdef MF_HAS_F64
@@ -81,6 +89,7 @@ typedef uint8_t mf_u8;
 typedef uint16_t mf_u16;
 typedef uint32_t mf_u32;
 typedef uint64_t mf_u64;
+typedef uint16_t mf_f16;
 typedef float mf_f32;
 typedef double mf_f64;
 typedef uint8_t mf_bool;
@@ -97,6 +106,7 @@ typedef mf_u8 u8;
 typedef mf_u16 u16;
 typedef mf_u32 u32;
 typedef mf_u64 u64;
+typedef mf_f16 f16;
 typedef mf_f32 f32;
 #ifdef MF_HAS_F64
 typedef mf_f64 f64;
@@ -669,5 +679,23 @@ MF_FN mf_f64 mf_from_bits_u64(mf_u64 x)
 }
 #endif
 #endif
+
+/* As of soft floats, for tables of all. */
+#ifndef __OPENCL_VERSION__
+MF_FN mf_f64 mf_f32_to_f64(mf_f32 x)
+{
+    return (mf_f64)x;
+}
+MF_FN mf_f32 mf_f64_to_f32(mf_f64 x)
+{
+    return (mf_f32)x;
+}
+MF_FN mf_f64 mf_f64_to_f64(mf_f64 x)
+{
+    return x;
+}
+#endif
+
+#include "common/soft.h"
 
 #endif

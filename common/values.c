@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fenv.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ RT_API double rt_float_get(rt_prim p, const void *elem)
     case RT_##TAG: {                                                                               \
         C x;                                                                                       \
         memcpy(&x, elem, sizeof x);                                                                \
-        return (double)x;                                                                          \
+        return mf_##T##_to_f64(x);                                                                 \
     }
         RT_FLOATS(X, )
 #undef X
@@ -86,15 +87,32 @@ RT_API void rt_float_put(rt_prim p, double x, rt_scalar *out)
 {
     switch ((int)p) {
 #define X(TAG, T, text, bits, C, ...)                                                              \
-    case RT_##TAG: out->T = (C)x; return;
+    case RT_##TAG: out->T = mf_f64_to_##T(x); return;
         RT_FLOATS(X, )
 #undef X
     }
 }
 
+/* C reads no numbers of a soft type. By one of the two f64 around it, the one whose last bit is
+ * odd: the nearest may be a half of the type's where the text is none. */
+static double rt_soft_read(rt_prim p, const char *text)
+{
+    rt_scalar x;
+    int mode = fegetround();
+    fesetround(FE_DOWNWARD);
+    double below = strtod(text, NULL);
+    fesetround(FE_UPWARD);
+    double above = strtod(text, NULL);
+    fesetround(mode);
+    rt_float_put(p, mf_to_bits_f64(below) & 1 ? below : above, &x);
+    return rt_float_get(p, &x);
+}
+
 RT_API double rt_float_read(rt_prim p, const char *text)
 {
-    return p == RT_F32 ? (double)strtof(text, NULL) : strtod(text, NULL);
+    return p == RT_F32   ? (double)strtof(text, NULL)
+           : p == RT_F64 ? strtod(text, NULL)
+                         : rt_soft_read(p, text);
 }
 
 RT_API int64_t rt_shape_bytes(rt_prim p, int rank, const int64_t *shape)
@@ -170,8 +188,9 @@ RT_API void rt_hvalue_type(const rt_hvalue *v, char *buf, size_t n)
  * tell all numbers of the type apart. */
 static void rt_float_text(rt_prim p, double x, char *buf, size_t n)
 {
-    bool wide = rt_prim_size(p) == 8;
-    for (int digits = wide ? 15 : 6; digits <= (wide ? 17 : 9); digits++) {
+    static const int first[] = {[2] = 3, [4] = 6, [8] = 15}, last[] = {[2] = 5, [4] = 9, [8] = 17};
+    int size = rt_prim_size(p);
+    for (int digits = first[size]; digits <= last[size]; digits++) {
         snprintf(buf, n, "%.*g", digits, x);
         if (rt_float_read(p, buf) == x)
             break;

@@ -662,8 +662,7 @@ static bool rt_read_binary_value(rt_building *b)
     memcpy(type, head + 3, 4);
     const char *name = type + strspn(type, " ");
     if (!rt_prim_named(name, &p))
-        return rt_read_error(r, "unknown element type '%s'%s", name,
-                             strcmp(name, "f16") == 0 ? ": f16 is not supported" : "");
+        return rt_read_error(r, "unknown element type '%s'", name);
     int rank = head[2];
     if (rank > RT_MAX_RANK)
         return rt_read_error(r, "%d dimensions: at most %d", rank, RT_MAX_RANK);

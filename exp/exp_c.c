@@ -97,6 +97,8 @@ typedef struct {
 static Infix infix_of(PrimOp op, PrimType t, bool exact)
 {
     bool plain = prim_is_float(t) || exact;
+    if (prim_is_soft(t))
+        return (Infix){0};
     switch ((int)op) { /* not over all operations: what is not listed is a function */
     case OP_ADD: return plain ? (Infix){" + ", P_SUM} : (Infix){0};
     case OP_SUB: return plain ? (Infix){" - ", P_SUM} : (Infix){0};
@@ -115,6 +117,12 @@ static Infix infix_of(PrimOp op, PrimType t, bool exact)
     case OP_LE: return (Infix){" <= ", P_COMPARE};
     }
     return (Infix){0};
+}
+
+/* Is it C's sign? */
+static bool is_minus(const KExp *x)
+{
+    return x->op == OP_NEG && prim_is_float(x->type.elem) && !prim_is_soft(x->type.elem);
 }
 
 static bool is_index_division(const KExp *x)
@@ -212,15 +220,26 @@ static void function_text(Out *o, const KExp *x, Mode m)
     out_puts(o, ")");
 }
 
+/* Is a function needed where C would not do, or not say, the same? */
+static bool conv_function(KType from, KType to)
+{
+    if (prim_is_soft(from.elem) || prim_is_soft(to.elem))
+        return from.elem != to.elem;
+    return prim_is_int(to.elem) &&
+           (prim_is_float(from.elem) || prim_is_signed(from.elem) > prim_is_signed(to.elem));
+}
+
 /* Level of the text that exp_text makes for x, so that it knows about parentheses. */
 static PLevel level_of(const KExp *x, Mode m)
 {
     switch (x->kind) {
     case KE_SELECT: return P_SELECT;
-    case KE_CONV: return x->type.elem == T_BOOL ? P_COMPARE : P_UNARY;
+    case KE_CONV:
+        return conv_function(x->x[0]->type, x->type) ? P_PRIMARY
+               : x->type.elem == T_BOOL              ? P_COMPARE
+                                                     : P_UNARY;
     case KE_PRIM:
-        if (x->op == OP_NOT || x->op == OP_COMPL ||
-            (x->op == OP_NEG && prim_is_float(x->type.elem)))
+        if (x->op == OP_NOT || x->op == OP_COMPL || is_minus(x))
             return P_UNARY;
         Infix f = infix(x, m);
         return f.sign ? f.level : P_PRIMARY;
@@ -245,7 +264,7 @@ static void prim_text(Out *o, const KExp *x, Mode m)
         out_puts(o, "!");
     else if (x->op == OP_COMPL)
         out_printf(o, "(%s)~", ctype_c(t));
-    else if (x->op == OP_NEG && prim_is_float(t))
+    else if (is_minus(x))
         out_puts(o, "-");
     else if (f.sign) {
         infix_text(o, x, f, m);
@@ -257,13 +276,6 @@ static void prim_text(Out *o, const KExp *x, Mode m)
     text_of(o, x->x[0], P_UNARY, m);
 }
 
-/* Is a function needed where C would not do, or not say, the same? */
-static bool conv_function(KType from, KType to)
-{
-    return prim_is_int(to.elem) &&
-           (prim_is_float(from.elem) || prim_is_signed(from.elem) > prim_is_signed(to.elem));
-}
-
 /* A work-item's place in the launch: get_NAME(dimension), as an index mf_NAME(dimension). */
 static const char *const launch_id[N_KIDS] = {
     [KID_GROUP] = "group_id",    [KID_LOCAL] = "local_id",        [KID_GROUP_SIZE] = "local_size",
@@ -273,13 +285,13 @@ static const char *const launch_id[N_KIDS] = {
 static void conv_text(Out *o, const KExp *x, Mode m)
 {
     KType from = x->x[0]->type, to = x->type;
-    if (to.elem == T_BOOL) {
-        text_of(o, x->x[0], P_PRIMARY, m);
-        out_puts(o, " != 0");
-    } else if (conv_function(from, to)) {
+    if (conv_function(from, to)) {
         out_printf(o, "mf_%s_to_%s(", prim_type_text[from.elem], prim_type_text[to.elem]);
         text_of(o, x->x[0], P_SELECT, m);
         out_puts(o, ")");
+    } else if (to.elem == T_BOOL) {
+        text_of(o, x->x[0], P_PRIMARY, m);
+        out_puts(o, " != 0");
     } else if (to.index && x->x[0]->kind == KE_ID && launch_id[x->x[0]->id]) {
         out_printf(o, "mf_%s(%d)", launch_id[x->x[0]->id], x->x[0]->dim);
     } else {

@@ -2,15 +2,22 @@
 #include "exp/exp.h"
 
 #include "base/intern.h"
+#include "common/values.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The shortest decimal text that reads back as the same number, always with a point or an exponent.
- */
+/* The shortest decimal text that reads back as the same number, always with a point or an exponent;
+ * of soft types, the bits. */
 static void float_text(Out *o, Const c)
 {
+    if (prim_is_soft(c.type)) {
+        rt_scalar bits;
+        rt_float_put((rt_prim)c.type, c.f, &bits);
+        out_printf(o, "0x%llx", (unsigned long long)rt_int_get((rt_prim)c.type, &bits));
+        return;
+    }
     if (isnan(c.f) || isinf(c.f)) {
         out_printf(o,
                    isnan(c.f) ? "MF_NAN_F%d"

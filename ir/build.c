@@ -31,8 +31,8 @@ const char *const attr_text[N_ATTRS] = {"sequential", "sequential_outer", "seque
                                         "no_outer",   "no_intra",         "only_intra",
                                         "only_inner", "unroll",           "kept"};
 
-/* f32 and u32, f64 and u64 for each other: what to_bits and from_bits turn a type into. Others do
- * not pass the verifier. */
+/* Floats and unsigned integers of as many bits for each other: what to_bits and from_bits turn a
+ * type into. Others do not pass the verifier. */
 static PrimType prim_recast(PrimType t)
 {
     PrimType to = prim_like(prim_is_float(t) ? PK_UNSIGNED : PK_FLOAT, t);

@@ -43,12 +43,12 @@ typedef enum {
 } PrimOp;
 
 /* A scalar constant. Integers (and bool: 0, 1) are kept sign- or zero-extended from their width in
- * `i`; f32 is kept as the double of equal value. */
+ * `i`; floats are kept as the double of equal value. */
 typedef struct {
     PrimType type;
     union {
         int64_t i; /* all integers and bool */
-        double f;  /* f32, f64 */
+        double f;  /* floats */
     };
 } Const;
 

@@ -8,6 +8,9 @@
 /* clang-format off */
 
 typedef mf_bool mf_b; /* T of the table is part of the names of types and functions */
+#define mf_b_to_f16   mf_bool_to_f16
+#define mf_f16_to_b   mf_f16_to_bool
+#define mf_f16_to_f16 /* x is what it was */
 
 #define ARGS Val *d, const Val *a, const Val *b, const Val *c
 #define UNUSED (void)a, (void)b, (void)c
@@ -16,7 +19,10 @@ typedef mf_bool mf_b; /* T of the table is part of the names of types and functi
 #define SIGNED(X, ...)   RT_SIGNED(COLUMNS, X, __VA_ARGS__)
 #define UNSIGNED(X, ...) RT_UNSIGNED(COLUMNS, X, __VA_ARGS__)
 #define INTS(X, ...)     RT_INTS(COLUMNS, X, __VA_ARGS__)
-#define FLOATS(X, ...)   RT_FLOATS(COLUMNS, X, __VA_ARGS__)
+#define SOFT(X, ...)     RT_SOFT_FLOATS(COLUMNS, X, __VA_ARGS__)
+#define HARD(X, ...)     RT_HARD_FLOATS(COLUMNS, X, __VA_ARGS__)
+#define FLOATS(X, ...)   SOFT(X, __VA_ARGS__) HARD(X, __VA_ARGS__)
+#define PLAIN(X, ...)    BOOLS(X, __VA_ARGS__) INTS(X, __VA_ARGS__) HARD(X, __VA_ARGS__)
 #define NUMS(X, ...)     RT_NUMBERS(COLUMNS, X, __VA_ARGS__)
 #define BOOLS(X, ...)    RT_BOOLS(COLUMNS, X, __VA_ARGS__)
 #define ALL(X, ...)      RT_SCALARS(COLUMNS, X, __VA_ARGS__)
@@ -36,8 +42,10 @@ typedef mf_bool mf_b; /* T of the table is part of the names of types and functi
     R(INTS, BIN, MULHI, mf_mulhi_)                                                                 \
     R(INTS, EXPR, COMPL, ~x) R(INTS, EXPR, AND, x & y) R(INTS, EXPR, OR, x | y)                    \
     R(INTS, EXPR, XOR, x ^ y)                                                                      \
-    R(FLOATS, EXPR, NEG, -x) R(FLOATS, EXPR, ADD, x + y) R(FLOATS, EXPR, SUB, x - y)               \
-    R(FLOATS, EXPR, MUL, x * y) R(FLOATS, EXPR, DIV, x / y)                                        \
+    R(HARD, EXPR, NEG, -x) R(HARD, EXPR, ADD, x + y) R(HARD, EXPR, SUB, x - y)                     \
+    R(HARD, EXPR, MUL, x * y) R(HARD, EXPR, DIV, x / y)                                            \
+    R(SOFT, UN, NEG, mf_neg_) R(SOFT, BIN, ADD, mf_add_) R(SOFT, BIN, SUB, mf_sub_)                \
+    R(SOFT, BIN, MUL, mf_mul_) R(SOFT, BIN, DIV, mf_div_)                                          \
     R(FLOATS, UN, ABS, mf_abs_) R(FLOATS, UN, SGN, mf_sgn_) R(FLOATS, UN, SQRT, mf_sqrt_)          \
     R(FLOATS, UN, RSQRT, mf_rsqrt_) R(FLOATS, UN, CBRT, mf_cbrt_) R(FLOATS, UN, EXP, mf_exp_)      \
     R(FLOATS, UN, EXP2, mf_exp2_) R(FLOATS, UN, EXP10, mf_exp10_)                                  \
@@ -64,8 +72,10 @@ typedef mf_bool mf_b; /* T of the table is part of the names of types and functi
     R(FLOATS, TER, MAD, mf_mad_)                                                                   \
     R(BOOLS, EXPR, NOT, !x) R(BOOLS, EXPR, LAND, x & y) R(BOOLS, EXPR, LOR, x | y)                 \
     R(BOOLS, EXPR, MIN, x & y) R(BOOLS, EXPR, MAX, x | y)                                          \
-    R(ALL, EXPR_I, EQ, x == y) R(ALL, EXPR_I, NE, x != y) R(ALL, EXPR_I, LT, x < y)                \
-    R(ALL, EXPR_I, LE, x <= y)
+    R(PLAIN, EXPR_I, EQ, x == y) R(PLAIN, EXPR_I, NE, x != y) R(PLAIN, EXPR_I, LT, x < y)          \
+    R(PLAIN, EXPR_I, LE, x <= y)                                                                   \
+    R(SOFT, BIN_I, EQ, mf_eq_) R(SOFT, BIN_I, NE, mf_ne_) R(SOFT, BIN_I, LT, mf_lt_)               \
+    R(SOFT, BIN_I, LE, mf_le_)
 
 /* How a result is stored. */
 #define PUT_i(e) VAL_PUT_i(*d, e);
@@ -75,6 +85,7 @@ typedef mf_bool mf_b; /* T of the table is part of the names of types and functi
 #define DEF_UN(TAG, T, m, OP, f) PUT_##m(f##T((mf_##T)a->m))
 #define DEF_UN_I(TAG, T, m, OP, f) d->i = f##T((mf_##T)a->m);
 #define DEF_BIN(TAG, T, m, OP, f) PUT_##m(f##T((mf_##T)a->m, (mf_##T)b->m))
+#define DEF_BIN_I(TAG, T, m, OP, f) d->i = f##T((mf_##T)a->m, (mf_##T)b->m);
 #define DEF_TER(TAG, T, m, OP, f) PUT_##m(f##T((mf_##T)a->m, (mf_##T)b->m, (mf_##T)c->m))
 #define DEF_EXPR(TAG, T, m, OP, e)                                                                 \
     mf_##T x = (mf_##T)a->m, y = (mf_##T)b->m;                                                     \
@@ -129,18 +140,24 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t)
 #define FROM_SIGNED(TO, X) TO(X, I8, i8, i) TO(X, I16, i16, i) TO(X, I32, i32, i) TO(X, I64, i64, i)
 #define FROM_UNSIGNED(TO, X)                                                                       \
     TO(X, U8, u8, i) TO(X, U16, u16, i) TO(X, U32, u32, i) TO(X, U64, u64, i) TO(X, BOOL, b, i)
-#define FROM_FLOATS(TO, X) TO(X, F32, f32, f) TO(X, F64, f64, d)
+#define FROM_SOFT(TO, X) TO(X, F16, f16, i)
+#define FROM_HARD(TO, X) TO(X, F32, f32, f) TO(X, F64, f64, d)
+#define FROM_FLOATS(TO, X) FROM_SOFT(TO, X) FROM_HARD(TO, X)
 #define FROM_ALL(TO, X)    FROM_SIGNED(TO, X) FROM_UNSIGNED(TO, X) FROM_FLOATS(TO, X)
 #define ONE(...) +1
 _Static_assert(FROM_ALL(ONE, ) == N_PRIM_TYPES, "a row of the table is missing here");
 
 FROM_SIGNED(SIGNED, CONV_CAST)
 FROM_SIGNED(UNSIGNED, CONV_CALL)
-FROM_SIGNED(FLOATS, CONV_CAST)
-FROM_UNSIGNED(NUMS, CONV_CAST)
+FROM_SIGNED(HARD, CONV_CAST)
+FROM_UNSIGNED(INTS, CONV_CAST)
+FROM_UNSIGNED(HARD, CONV_CAST)
 FROM_FLOATS(INTS, CONV_CALL)
-FROM_FLOATS(FLOATS, CONV_CAST)
-ALL(CONV_TEST, 0)
+FROM_HARD(HARD, CONV_CAST)
+FROM_ALL(SOFT, CONV_CALL)
+FROM_SOFT(HARD, CONV_CALL)
+PLAIN(CONV_TEST, 0)
+FROM_SOFT(BOOLS, CONV_CALL)
 
 #define CONV_ENT(TAG, T, m, FTAG, F, fm) [T_##FTAG][T_##TAG] = conv_##F##_##T,
 static ScalarFn *const conversions[N_PRIM_TYPES][N_PRIM_TYPES] = {FROM_ALL(ALL, CONV_ENT)};
@@ -155,7 +172,7 @@ Val scalar_const(Const c)
     Val v = {0};
     switch ((int)c.type) {
 #define X(TAG, T, text, bits, C, CL, V, ...)                                                       \
-    case T_##TAG: VAL_PUT_##V(v, (C)c.f); return v;
+    case T_##TAG: VAL_PUT_##V(v, mf_f64_to_##T(c.f)); return v;
         RT_FLOATS(X, )
 #undef X
     }
@@ -167,7 +184,7 @@ Atom const_atom(PrimType t, Val v)
 {
     switch ((int)t) {
 #define X(TAG, T, text, bits, C, CL, V, ...)                                                       \
-    case T_##TAG: return atom_float(t, (double)v.V);
+    case T_##TAG: return atom_float(t, mf_##T##_to_f64((mf_##T)v.V));
         RT_FLOATS(X, )
 #undef X
     }

@@ -523,7 +523,8 @@ Kernel *kg_finish(KGen *kg)
     Ctx *cx = kg->cx;
     Kernel k = {.loc = kg->seg->loc, .seg = kg->seg};
     k.may_fail = kg->may_fail;
-    k.sized = kg->sized || kg->kb->fun->slices.n > 0;
+    k.declares = kg->declares;
+    k.sized = kg->sized || kg->declares || kg->kb->fun->slices.n > 0;
     k.what = what_text(kg);
     k.irregulars = kg->irregulars;
     k.name = arena_printf(kg->cx->perm, "%s_%s_%d", kg->kind, c_ident(kg->pb->entry->name),

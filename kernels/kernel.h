@@ -80,8 +80,9 @@ struct KGen {
     const KExp *thread_stride;        /* between elements of a thread's slice of a global block */
     KBuf *heap, *heaps[N_PRIM_TYPES]; /* the thread's chunk, and as elements of a type */
     bool sized;                       /* it pays to build it for its sizes: see plan/steady.c */
-    bool solo;                        /* level-0 constructs are executed by one thread */
-    Loc at;                           /* of the statement at work */
+    bool declares; /* ... only for local memory's, of which it takes more than devices tell */
+    bool solo;     /* level-0 constructs are executed by one thread */
+    Loc at;        /* of the statement at work */
     Irregulars irregulars;
     const KStm *work;        /* the thread's present piece of work: failures leave it */
     const KExp *max_threads; /* host: how many threads there are at most when uses_scratch */

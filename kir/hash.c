@@ -113,6 +113,16 @@ static void put_function(KKeyWords *k, const KFun *f)
     put_block(k, &f->body);
 }
 
+static uint64_t tile_word(const KTile *t)
+{
+    uint64_t w = (uint64_t)t->turned[0] << 1 | t->turned[1];
+    w = w << 10 | (uint64_t)t->rows;
+    w = w << 10 | (uint64_t)t->cols;
+    w = w << 10 | (uint64_t)t->k << 1 | (uint64_t)t->half;
+    w = w << 12 | (uint64_t)t->pitch[0];
+    return w << 12 | (uint64_t)t->pitch[1];
+}
+
 static void put_stm(KKeyWords *k, const KStm *s)
 {
     kkey_put(k, s->kind);
@@ -130,6 +140,8 @@ static void put_stm(KKeyWords *k, const KStm *s)
     put_var(k, s->var);
     put_var(k, s->top);
     put_buf(k, s->buf);
+    put_buf(k, s->with);
+    kkey_put(k, tile_word(&s->tile));
     put_function(k, s->fun);
     for (int i = 0; i < 2; i++)
         put_block(k, &s->body[i]);
@@ -239,6 +251,8 @@ static void stamp_block(uint64_t *h, const KBlock *b)
         stamp_var(h, s->var);
         stamp_var(h, s->top);
         stamp_buf(h, s->buf);
+        stamp_buf(h, s->with);
+        mix(h, tile_word(&s->tile));
         for (int k = 0; k < 2; k++)
             stamp_block(h, &s->body[k]);
     }

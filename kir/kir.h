@@ -66,6 +66,30 @@ typedef struct {
 } KStmInfo;
 extern const KStmInfo kstm_info[N_KSTMS];
 
+/* What a sub-group multiplies by matrix units: rows x 16 of one tile by 16 x cols of another, both
+ * of f16, summed in f32. A row of a tile has, for each k, an element of a row of the product, or
+ * (the second tile) of a column; in one that is turned, for each of those an element of a k. Rows
+ * lie `pitch` elements apart, eights in a row in an order of their own, and sums are a lane's as
+ * the units have them (both: runtime/kernels/matrix.cl). FRAGMENTS hold those of two k, or halves:
+ * the next ones are loaded while these are multiplied. */
+#define KTILE_ELEM T_F16
+enum { KTILE_LANES = 32, KTILE_ROWS = 16, KTILE_COLS = 8, KTILE_DEPTH = 16, KTILE_BESIDE = 8 };
+typedef struct {
+    int rows, cols;
+    int half, k; /* FRAGMENTS: from that k of the tiles on */
+    int pitch[2];
+    bool turned[2];
+} KTile;
+/* Words of FRAGMENTS: room for what a lane's sums take, which it keeps where there are no units. */
+static inline int ktile_words(const KTile *t)
+{
+    return 2 * (t->rows + 2 * t->cols);
+}
+static inline int ktile_sums(const KTile *t)
+{
+    return t->rows * t->cols / KTILE_LANES;
+}
+
 typedef struct KStm KStm;
 typedef VEC(KStm *) KBlock;
 typedef struct KFun KFun;
@@ -77,6 +101,8 @@ struct KStm {
     KVar *var;
     KVar *top; /* HEAP: the bytes that are in use, changed too */
     KBuf *buf;
+    KBuf *with; /* COPY: from where; FRAGMENTS, MULTIPLY: the private array that they change */
+    KTile tile; /* the same two; args of FRAGMENTS: the sub-group's first row and column */
     const KExp *x[3]; /* what is optional may be NULL */
     KBlock body[2];
     PrimOp op;          /* ATOMIC; N_PRIM_OPS: exchange */

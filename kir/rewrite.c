@@ -207,6 +207,7 @@ static KStm *copy_stm(const Copy *c, const KStm *s)
         to->x[i] = copy_exp(c, s->x[i]);
     to->text = copy_text(c, s->text);
     to->buf = kstm_declares(s) ? copy_declared(c, s->buf) : copy_buf(c, s->buf);
+    to->with = copy_buf(c, s->with);
     to->var = kstm_def(s) ? copy_binder(c, s->var) : copy_changed(c, s->var);
     to->top = copy_changed(c, s->top);
     if (s->label) {

@@ -61,14 +61,16 @@ bool kstm_sets(const KStm *s, const KVar *v)
 
 bool kstm_reads(const KStm *s)
 {
-    return s->kind == KST_LOAD || s->kind == KST_PEEK || s->kind == KST_ATOMIC ||
-           s->kind == KST_CAS || s->kind == KST_ARRIVE;
+    return s->kind == KST_LOAD || s->kind == KST_FRAGMENTS || s->kind == KST_MULTIPLY ||
+           s->kind == KST_PEEK || s->kind == KST_ATOMIC || s->kind == KST_CAS ||
+           s->kind == KST_ARRIVE;
 }
 
 bool kstm_writes(const KStm *s)
 {
-    return s->kind == KST_STORE || s->kind == KST_POST || s->kind == KST_RACE ||
-           s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_ARRIVE;
+    return s->kind == KST_STORE || s->kind == KST_COPY || s->kind == KST_POST ||
+           s->kind == KST_RACE || s->kind == KST_ATOMIC || s->kind == KST_CAS ||
+           s->kind == KST_ARRIVE;
 }
 
 bool kexp_divides(const KExp *x)
@@ -128,6 +130,8 @@ const KExp *kstm_has_turns(Arena *a, const KStm *loop, const KExp *n)
 
 int kstm_lanes(const KStm *s)
 {
+    if (s->kind == KST_COPY)
+        return KTILE_BESIDE;
     return s->kind == KST_LOAD ? s->var->type.lanes : s->x[1] ? s->x[1]->type.lanes : 1;
 }
 
@@ -242,6 +246,8 @@ static bool types_of_stm(void *types, KStm *s)
         *(unsigned *)types |= 1u << s->var->type.elem;
     if (s->buf)
         *(unsigned *)types |= 1u << s->buf->elem;
+    if (s->with)
+        *(unsigned *)types |= 1u << s->with->elem;
     if (s->fun)
         *(unsigned *)types |= kfun_types(s->fun);
     return true;

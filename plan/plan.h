@@ -48,6 +48,7 @@ typedef struct Kernel {
     KFun *on[N_KTARGETS]; /* ... and as each target runs it (plan_put_on_targets) */
     bool *together;       /* by two parameters: may they be about one block in some launch? */
     bool sized;           /* it pays to build it for its sizes, see steady.c */
+    bool declares;        /* ... for that of local memory, no others */
     bool *steady;         /* by parameter: is it the same in each launch of a run? */
     KKey key;             /* set by kernel_intern: what it does, up to names */
     KParams params;       /* of the first launch; identical kernels are shared, see kernel_intern */

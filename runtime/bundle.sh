@@ -33,14 +33,14 @@ quote() {
     sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
 }
 
-# A file of runtime/kernels/ with what it includes from there.
+# A file with what it includes of our own.
 whole() {
-    sed -e '/^#include "runtime\/kernels\/failure.h"$/{' -e "r $root/runtime/kernels/failure.h" -e 'd' -e '}' "$root/$1"
+    awk -v root="$root" -F '"' '/^#include "/ { while ((getline line < (root "/" $2)) > 0) print line; next } { print }' "$root/$1"
 }
 
 texts() {
     echo '/* The texts that runtime/ hands to the OpenCL compiler. Made by runtime/bundle.sh. */'
-    for f in $(in_folder runtime/kernels declared.cl prelude.cl) common/scalar.h $(in_folder runtime/kernels $builtin steps.cl room.cl); do
+    for f in $(in_folder runtime/kernels declared.cl prelude.cl) common/scalar.h $(in_folder runtime/kernels matrix.cl $builtin steps.cl room.cl); do
         echo "static const char rt_text_$(basename "$f" | tr . _)[] ="
         whole "$f" | quote
         echo '    "";'
@@ -79,7 +79,7 @@ core_text() {
     echo '#ifndef RT_API'
     echo '#define RT_API static __attribute__((unused))'
     echo '#endif'
-    plain common/tinyc.h common/scalars.def common/scalar.h
+    plain common/tinyc.h common/scalars.def common/scalar.h common/soft.h
     echo '#ifndef RT_PART_KERNELS'
     plain $headers
     echo '#ifndef RT_SEPARATE'

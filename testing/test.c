@@ -133,7 +133,8 @@ static void take_arguments(Command *c, int argc, char **argv)
         {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &c->o.device},
         {"--ranks N", "compiled, by MPI on N ranks", .number = &ranks},
         {"--tolerance T",
-         "relative difference allowed of floats (default: f32 1e-5, f64 1e-9, .fut 0.002)",
+         "relative difference allowed of floats (default: f16 1e-2, f32 1e-5, f64 1e-9, .fut "
+         "0.002)",
          .number = &c->o.tolerance},
         {"--timeout S", "seconds a program may take (default 300)", .number = &c->o.timeout},
         {"--exclude TAG", "leaves programs with this tag out (may be repeated)", .take = take_tag},

@@ -34,11 +34,23 @@ static double unit(RandomGen *g)
         return;                                                                                    \
     }
 
+/* ... of one without: with f64's, so that no span is infinite. */
+#define RANDOM_SOFT(TAG, ...)                                                                      \
+    case RT_##TAG: {                                                                               \
+        double lo = b->set ? rt_float_get(p, &b->lo) : 0,                                          \
+               hi = b->set ? rt_float_get(p, &b->hi) : 1;                                          \
+        rt_scalar x;                                                                               \
+        rt_float_put(p, lo + unit(g) * (hi - lo), &x);                                             \
+        memcpy(to, &x, (size_t)rt_prim_size(p));                                                   \
+        return;                                                                                    \
+    }
+
 static void random_element(RandomGen *g, rt_prim p, void *to)
 {
     const RandomBounds *b = &g->bounds[p];
     switch ((int)p) {
-        RT_FLOATS(RANDOM_FLOAT, )
+        RT_HARD_FLOATS(RANDOM_FLOAT, )
+        RT_SOFT_FLOATS(RANDOM_SOFT, )
     }
     uint64_t v = p == RT_BOOL ? next(g) >> 63 : next(g);
     if (b->set)

@@ -24,7 +24,7 @@ typedef struct {
     double tolerance; /* relative, of floats when results are compared; 0: session_tolerance's */
 } SessionOptions;
 
-/* The tolerance when none is asked for: 1e-5 for f32, 1e-9 for f64. */
+/* The tolerance when none is asked for: 1e-2 for f16, 1e-5 for f32, 1e-9 for f64. */
 double session_tolerance(rt_prim p, double asked);
 
 typedef struct Session Session;

@@ -286,5 +286,5 @@ void session_expect_same(Session *s, Session *other)
 
 double session_tolerance(rt_prim p, double asked)
 {
-    return asked > 0 ? asked : p == RT_F64 ? 1e-9 : 1e-5;
+    return asked > 0 ? asked : p == RT_F64 ? 1e-9 : p == RT_F32 ? 1e-5 : 1e-2;
 }

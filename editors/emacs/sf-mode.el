@@ -26,7 +26,7 @@
     "assert" "local" "open" "module" "include" "val" "match" "case"))
 
 (defconst sf-types
-  '("bool" "i8" "i16" "i32" "i64" "u8" "u16" "u32" "u64" "f32" "f64"))
+  '("bool" "i8" "i16" "i32" "i64" "u8" "u16" "u32" "u64" "f16" "f32" "f64"))
 
 (defconst sf-builtins
   '("map" "map1" "map2" "map3" "map4" "map5" "reduce" "reduce_comm" "scan" "exscan" "redomap" "scanomap"
@@ -56,10 +56,10 @@
 
 (defconst sf--number
   (concat "\\(?:^\\|[^.a-zA-Z0-9_']\\|\\.\\.\\)\\(\\(?:0[xX][0-9a-fA-F][0-9a-fA-F_]*\\(?:\\.[0-9a-fA-F][0-9a-fA-F_]*\\)?"
-          "\\(?:[pP][-+]?[0-9]+\\(?:f32\\|f64\\)?\\)?"
+          "\\(?:[pP][-+]?[0-9]+\\(?:f16\\|f32\\|f64\\)?\\)?"
           "\\|0[bB][01_]+\\|0[rR][IVXLCDM_]+"
           "\\|[0-9][0-9_]*\\(?:\\.[0-9][0-9_]*\\)?\\(?:[eE][-+]?[0-9][0-9_]*\\)?\\)"
-          "\\(?:[iu]\\(?:8\\|16\\|32\\|64\\)\\|f\\(?:32\\|64\\)\\)?\\)"))
+          "\\(?:[iu]\\(?:8\\|16\\|32\\|64\\)\\|f\\(?:16\\|32\\|64\\)\\)?\\)"))
 
 (defvar sf-font-lock-keywords
   `(("#[a-zA-Z_][a-zA-Z0-9_']*" . font-lock-constant-face)

@@ -369,10 +369,6 @@ void report_no_type(Ck *ck, const char *name, Loc loc)
         report_member(ck, name, loc, SPACE_TYPE);
         return;
     }
-    if (!strcmp(name, "f16")) {
-        ck_error(ck, loc, "type `f16` is not supported");
-        return;
-    }
     bool other =
         !HERE(foreign_types, name) && report_other_space(ck, name, loc, SPACE_TYPE, "type");
     if (other || report_not_yet(ck, name, loc, SPACE_TYPE))

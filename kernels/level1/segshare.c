@@ -206,10 +206,11 @@ int sums_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     Sums r;
     int n = 0;
     if (sums_of(pb->cx, s, &r)) {
-        int blocks = segblock_branch(pb, &r, outs), tiles = segtile_branches(pb, &r, outs);
+        int blocks = segblock_branch(pb, &r, outs), products = segmatrix_branches(pb, &r, outs);
+        int tiles = segtile_branches(pb, &r, outs);
         if (tiles > 0)
-            return blocks + tiles;
-        n = blocks + share_branches(pb, &r, outs);
+            return blocks + products + tiles;
+        n = blocks + products + share_branches(pb, &r, outs);
     }
     return n + lanes_branches(pb, s, outs);
 }

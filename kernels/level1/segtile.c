@@ -41,10 +41,9 @@ enum {
     HALVES = 2,        /* of a tile's buffer: one is read while the other is written */
     WARP_ROWS = 4,     /* of the threads of a warp, where there are as many */
     WARP_COLS = 8,
-    ACC_BYTES = 512,          /* of a thread's accumulators, at most: half of its registers */
-    OWN_BYTES = 784,          /* of all that a thread has in registers */
-    MOST_APPLICATIONS = 4096, /* statements of f and op in straight code */
-    SHARED = 2                /* rows or columns that read an element, at least */
+    ACC_BYTES = 512,         /* of a thread's accumulators, at most: half of its registers */
+    OWN_BYTES = 784,         /* of all that a thread has in registers */
+    MOST_APPLICATIONS = 4096 /* statements of f and op in straight code */
 };
 
 /* A shape of blocks, and for how many elements it is. */
@@ -53,15 +52,9 @@ typedef struct {
     int elems;        /* a set of those */
     int side;         /* S */
     int reg[N_SIDES]; /* rows and columns of a thread */
-    int depth;        /* of a tile */
     bool straight;    /* whole tiles have code of their own */
     bool instead;     /* where the shape before takes more registers than there are */
-    int piece;        /* elements of a piece, at least */
-    int least;        /* rows and columns, at least; of small blocks, which are mostly empty if
-                         need be, rows or columns */
-    int groups;       /* wanted for a compute unit, where there are fewer than one */
-    int fill;         /* groups for a hundred compute units, at least */
-    int full;         /* elements for a hundred that blocks have room for, at least */
+    Blocking blocks;  /* size and `either` follow */
 } Shape;
 
 typedef struct {
@@ -80,7 +73,7 @@ typedef struct {
 
 static int block_of(const Shape *s, int side)
 {
-    return s->side * s->reg[side];
+    return s->blocks.size[side];
 }
 
 static int cells_of(const Shape *s)
@@ -93,10 +86,20 @@ static int slices_of(const Shape *s)
     return GROUP / (s->side * s->side);
 }
 
+/* With what follows of its other numbers. */
+static Shape whole_shape(const Shape *s)
+{
+    Shape whole = *s;
+    for (int d = 0; d < N_SIDES; d++)
+        whole.blocks.size[d] = s->side * s->reg[d];
+    whole.blocks.either = slices_of(s) > 1;
+    return whole;
+}
+
 /* Elements of a tile that a thread stages. */
 static int share_of(const Shape *s, int side)
 {
-    return block_of(s, side) * s->depth / GROUP;
+    return block_of(s, side) * s->blocks.depth / GROUP;
 }
 
 /* Between the elements of a tile that are one k apart: with a gap, so that these are in many banks.
@@ -123,7 +126,7 @@ static void share_at(const Tiles *t, const Operand *o, const KExp *turn, const K
 {
     KGen *kg = t->kg;
     Arena *a = kg->cx->perm;
-    int block = block_of(&t->shape, o->side), deep = t->shape.depth;
+    int block = block_of(&t->shape, o->side), deep = t->shape.blocks.depth;
     const KExp *along = kx_eq(a, kg_host(kg, o->step), kg_int(kg, 1));
     if (o->beside)
         along = kx_bool(a, false);
@@ -161,7 +164,7 @@ static const KExp *tile_at(const Tiles *t, const Operand *o, const KExp *half, c
 {
     KGen *kg = t->kg;
     int pitch = pitch_of(t, o);
-    const KExp *from = kg_mul(kg, half, kg_int(kg, (int64_t)t->shape.depth * pitch));
+    const KExp *from = kg_mul(kg, half, kg_int(kg, (int64_t)t->shape.blocks.depth * pitch));
     return kg_add(kg, from, kg_add(kg, kg_mul(kg, k, kg_int(kg, pitch)), number));
 }
 
@@ -246,7 +249,7 @@ static int depth_unrolled(const Tiles *t)
 {
     int stms = 1 + t->s.rest.stms.n + t->r->op->body->stms.n;
     int n = MOST_APPLICATIONS / (cells_of(&t->shape) * stms);
-    int most = t->shape.depth / slices_of(&t->shape);
+    int most = t->shape.blocks.depth / slices_of(&t->shape);
     return n > most ? most : n < 1 ? 1 : n;
 }
 
@@ -274,7 +277,7 @@ static void work_on(Tiles *t, const KExp *half, const KExp *k0, const KExp *deep
 static void work_tile(Tiles *t, const KExp *half, const KExp *k0)
 {
     KGen *kg = t->kg;
-    const KExp *depth = kg_int(kg, t->shape.depth), *left = kg_sub(kg, t->share.to, k0);
+    const KExp *depth = kg_int(kg, t->shape.blocks.depth), *left = kg_sub(kg, t->share.to, k0);
     if (!t->shape.straight) {
         const KExp *deep = kb_let(kg->kb, "deep", kg_min(kg, depth, left));
         work_on(t, half, k0, deep, depth_unrolled(t));
@@ -298,7 +301,7 @@ static void reduce_block(Tiles *t)
 {
     KGen *kg = t->kg;
     KBuild *b = kg->kb;
-    const KExp *from = t->share.from, *to = t->share.to, *depth = kg_int(kg, t->shape.depth);
+    const KExp *from = t->share.from, *to = t->share.to, *depth = kg_int(kg, t->shape.blocks.depth);
     KVar *half = kb_var(b, "half", T_I64, kg_int(kg, 0));
     KVar *other = kb_var(b, "other", T_I64, kg_int(kg, 1));
     kb_if(b, kg_lt(kg, from, to));
@@ -447,38 +450,6 @@ static void store_block(Tiles *t, const KLoc *outs)
 
 /* --- The kernel ------------------------------------------------------------------------------ */
 
-/* Host: blocks along a side, the last of which may be cut; all blocks. */
-static const KExp *blocks_along(const Tiles *t, int side)
-{
-    Ctx *cx = t->kg->cx;
-    return sx_op(cx, SX_CEILDIV, sx_atom(cx, t->s.dim[side]->width),
-                 sx_const(cx, block_of(&t->shape, side)));
-}
-
-static const KExp *blocks_in_all(const Tiles *t)
-{
-    Ctx *cx = t->kg->cx;
-    const KExp *n = sx_mul(cx, blocks_along(t, ROWS), blocks_along(t, COLS));
-    return sx_mul(cx, nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth - 2), n);
-}
-
-/* Opens the loop over the blocks of a group and locates the one at hand. */
-static void open_blocks(Tiles *t)
-{
-    KGen *kg = t->kg;
-    KBuild *b = kg->kb;
-    t->share = sums_open_share(kg, t->r, blocks_in_all(t), t->pieces);
-    const KExp *rest = t->share.block;
-    for (int d = COLS; d >= ROWS; d--) {
-        const KExp *size = kg_int(kg, block_of(&t->shape, d));
-        const KExp *n = kg_host(kg, blocks_along(t, d));
-        const KExp *q = kb_let(b, "q", kg_quot(kg, rest, n));
-        t->first[d] = kb_let(b, "first", kg_mul(kg, kg_sub(kg, rest, kg_mul(kg, q, n)), size));
-        rest = q;
-    }
-    nest_bind_range(kg, &t->r->e->seg.nest, 0, t->r->depth - 2, rest);
-}
-
 static void declare_buffers(Tiles *t)
 {
     KGen *kg = t->kg;
@@ -487,7 +458,7 @@ static void declare_buffers(Tiles *t)
         PrimType elem = o->v->type.elem;
         if (o->side == N_SIDES)
             continue;
-        int64_t n = (int64_t)HALVES * t->shape.depth * pitch_of(t, o);
+        int64_t n = (int64_t)HALVES * t->shape.blocks.depth * pitch_of(t, o);
         o->tile = kg_param_local(kg, "tile", elem, sx_const(kg->cx, n));
         o->tile->align = VECTOR_BYTES;
         o->next = kb_array(kg->kb, "next", elem, share_of(&t->shape, o->side));
@@ -529,7 +500,7 @@ static bool open_kernel(Tiles *t)
     kg->at = t->r->e->loc;
     kg_if_teams(kg);
     number_threads(t);
-    open_blocks(t);
+    t->share = blocking_open(&t->s, &t->shape.blocks, t->pieces, t->first);
     return sides_find(&t->s);
 }
 
@@ -558,55 +529,10 @@ static const KExp *fits_device(const Tiles *t)
     return sx_op(cx, SX_MIN, room, team);
 }
 
-/* Pieces of a reduction, each of some tiles at least: several where the blocks are too few to keep
- * the device busy. */
-static const KExp *pieces_wanted(const Tiles *t)
-{
-    Ctx *cx = t->kg->cx;
-    const KExp *one = sx_const(cx, 1), *units = sx_size(cx, SIZE_TILE_GROUPS);
-    const KExp *blocks = sx_op(cx, SX_MAX, blocks_in_all(t), one);
-    const KExp *groups = sx_mul(cx, units, sx_const(cx, t->shape.groups));
-    const KExp *most = sx_op(cx, SX_DIV, sx_atom(cx, t->r->width), sx_const(cx, t->shape.piece));
-    const KExp *want = sx_op(cx, SX_MIN, sx_op(cx, SX_DIV, groups, blocks), most);
-    want = sx_select(cx, sx_op(cx, SX_DIV, units, blocks), want, one);
-    return sx_op(cx, SX_MAX, want, one);
-}
-
-/* Are there elements for that share of the blocks (cost_percent)? */
-static const KExp *full_blocks(const Tiles *t)
-{
-    Ctx *cx = t->kg->cx;
-    const KExp *n = sx_const(cx, 100), *room = sx_const(cx, t->shape.full);
-    for (int d = 0; d < N_SIDES; d++) {
-        const KExp *block = sx_const(cx, block_of(&t->shape, d));
-        n = sx_mul(cx, n, sx_atom(cx, t->s.dim[d]->width));
-        room = sx_mul(cx, room, sx_mul(cx, blocks_along(t, d), block));
-    }
-    return cost_percent(cx, n, room);
-}
-
-/* Do pieces of all blocks keep the device busy, and are these not mostly empty? */
-static const KExp *worth_blocks(const Tiles *t, const KExp *want)
-{
-    Ctx *cx = t->kg->cx;
-    const KExp *percent = sx_const(cx, 100);
-    const KExp *fill = sx_mul(cx, sx_size(cx, SIZE_TILE_GROUPS), sx_const(cx, t->shape.fill));
-    const KExp *n = sx_mul(cx, sx_mul(cx, blocks_in_all(t), want), percent);
-    const KExp *worth = cost_percent(cx, n, fill);
-    const KExp *rows = sx_atom(cx, t->s.dim[ROWS]->width),
-               *cols = sx_atom(cx, t->s.dim[COLS]->width);
-    const KExp *few = sx_op(cx, SX_MIN, rows, cols), *many = sx_op(cx, SX_MAX, rows, cols);
-    const KExp *side = slices_of(&t->shape) > 1 ? many : few;
-    if (t->shape.full)
-        worth = cost_both(cx, worth, full_blocks(t));
-    worth = cost_both(cx, worth, cost_percent(cx, side, sx_const(cx, t->shape.least)));
-    return cost_both(cx, worth, cost_percent(cx, few, sx_const(cx, SHARED)));
-}
-
 static Tiles tiles_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Shape *shape)
 {
     KGen *kg = kg_new(pb, "segtile", r->e);
-    return (Tiles){.s = sides_of(kg, r, outs), .kg = kg, .r = r, .shape = *shape};
+    return (Tiles){.s = sides_of(kg, r, outs), .kg = kg, .r = r, .shape = whole_shape(shape)};
 }
 
 static void open_branch(PlanBuild *pb, const Tiles *t, Kernel *k, const KExp *worth)
@@ -623,15 +549,16 @@ static void shape_branch(PlanBuild *pb, Tiles *t, const ArrLoc *outs, bool cuts)
 {
     Ctx *cx = pb->cx;
     Pieces p;
-    const KExp *want = sx_const(cx, 1), *n = blocks_in_all(t);
+    const Blocking *b = &t->shape.blocks;
+    const KExp *want = sx_const(cx, 1), *n = blocking_count(&t->s, b);
     if (cuts) {
-        want = pb_let(pb, "want", pieces_wanted(t));
-        p = sums_cut(pb, t->r, want, t->shape.depth);
+        want = pb_let(pb, "want", blocking_pieces(&t->s, b));
+        p = sums_cut(pb, t->r, want, t->shape.blocks.depth);
         t->pieces = &p;
         n = sx_mul(cx, n, p.pieces);
     }
     Kernel *k = tile_kernel(t, outs);
-    open_branch(pb, t, k, worth_blocks(t, want));
+    open_branch(pb, t, k, blocking_worth(&t->s, b, want));
     if (cuts)
         sums_alloc(pb, t->r, &p);
     kg_launch(t->kg, k, nest_groups(t->kg, n, sx_const(cx, 1)));
@@ -659,7 +586,7 @@ static int own_bytes(const Tiles *t)
  * shape. */
 static bool allows(Tiles *t, const Shape *s)
 {
-    t->shape = *s;
+    t->shape = whole_shape(s);
     return (s->elems & (t->r->red ? MANY : FEW)) && sums_bytes(t->r) * cells_of(s) <= ACC_BYTES &&
            own_bytes(t) <= OWN_BYTES && (slices_of(s) == 1 || t->r->comm);
 }
@@ -670,57 +597,31 @@ int segtile_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
         {.elems = MANY,
          .side = 16,
          .reg = {8, 16},
-         .depth = 8,
          .straight = true,
-         .piece = 256,
-         .least = 2,
-         .groups = 1,
-         .fill = 60,
-         .full = 60},
+         .blocks = {.depth = 8, .piece = 256, .least = 2, .groups = 1, .fill = 60, .full = 60}},
         {.elems = MANY,
          .side = 16,
          .reg = {8, 8},
-         .depth = 16,
          .straight = true,
          .instead = true,
-         .piece = 256,
-         .least = 2,
-         .groups = 2,
-         .fill = 60,
-         .full = 60},
+         .blocks = {.depth = 16, .piece = 256, .least = 2, .groups = 2, .fill = 60, .full = 60}},
         {.elems = MANY,
          .side = 16,
          .reg = {4, 4},
-         .depth = 16,
          .straight = true,
-         .piece = 32,
-         .least = 17,
-         .groups = 2,
-         .fill = 25},
+         .blocks = {.depth = 16, .piece = 32, .least = 17, .groups = 2, .fill = 25}},
         {.elems = FEW,
          .side = 8,
          .reg = {4, 4},
-         .depth = 32,
-         .piece = 64,
-         .least = 17,
-         .groups = 4,
-         .fill = 25},
+         .blocks = {.depth = 32, .piece = 64, .least = 17, .groups = 4, .fill = 25}},
         {.elems = FEW,
          .side = 2,
          .reg = {4, 4},
-         .depth = 128,
-         .piece = 256,
-         .least = 5,
-         .groups = 4,
-         .fill = 25},
+         .blocks = {.depth = 128, .piece = 256, .least = 5, .groups = 4, .fill = 25}},
         {.elems = FEW,
          .side = 1,
          .reg = {4, 4},
-         .depth = 256,
-         .piece = 512,
-         .least = 2,
-         .groups = 4,
-         .fill = 25},
+         .blocks = {.depth = 256, .piece = 512, .least = 2, .groups = 4, .fill = 25}},
     };
     if (r->depth < 2)
         return 0;

@@ -1,5 +1,5 @@
 /* Reductions of elements in two dimensions over arrays of which each varies with one of the two:
- * which they are, and what they read (sums.h). */
+ * which they are, what they read, and blocks of their elements (sums.h). */
 #include "kernels/level1/sums.h"
 
 /* The columns are the dimension along which results lie side by side. */
@@ -13,7 +13,7 @@ static void find_sides(Sides *s, const ArrLoc *outs)
     s->dim[COLS] = &nest->at[turned ? n - 2 : n - 1];
 }
 
-/* --- Operands -------------------------------------------------------------------------------- */
+/* --- Operands --------------------------------------------------------------------------------- */
 
 typedef struct {
     const Sides *s;
@@ -177,4 +177,77 @@ Sides sides_of(KGen *kg, const Sums *r, const ArrLoc *outs)
 bool sides_find(Sides *s)
 {
     return find_operands(s) && is_closed(s);
+}
+
+/* --- Blocking -------------------------------------------------------------------------------- */
+
+enum { SHARED = 2 }; /* rows or columns that read an element, at least */
+
+/* Blocking along a side, the last of which may be cut. */
+static const KExp *blocks_along(const Sides *s, const Blocking *b, int side)
+{
+    Ctx *cx = s->kg->cx;
+    return sx_op(cx, SX_CEILDIV, sx_atom(cx, s->dim[side]->width), sx_const(cx, b->size[side]));
+}
+
+const KExp *blocking_count(const Sides *s, const Blocking *b)
+{
+    Ctx *cx = s->kg->cx;
+    const KExp *n = sx_mul(cx, blocks_along(s, b, ROWS), blocks_along(s, b, COLS));
+    return sx_mul(cx, nest_size(cx, &s->r->e->seg.nest, 0, s->r->depth - 2), n);
+}
+
+const KExp *blocking_pieces(const Sides *s, const Blocking *b)
+{
+    Ctx *cx = s->kg->cx;
+    const KExp *one = sx_const(cx, 1), *units = sx_size(cx, SIZE_TILE_GROUPS);
+    const KExp *blocks = sx_op(cx, SX_MAX, blocking_count(s, b), one);
+    const KExp *groups = sx_mul(cx, units, sx_const(cx, b->groups));
+    const KExp *most = sx_op(cx, SX_DIV, sx_atom(cx, s->r->width), sx_const(cx, b->piece));
+    const KExp *want = sx_op(cx, SX_MIN, sx_op(cx, SX_DIV, groups, blocks), most);
+    want = sx_select(cx, sx_op(cx, SX_DIV, units, blocks), want, one);
+    return sx_op(cx, SX_MAX, want, one);
+}
+
+/* Are there elements for that share of the blocks? */
+static const KExp *are_full(const Sides *s, const Blocking *b)
+{
+    Ctx *cx = s->kg->cx;
+    const KExp *n = sx_const(cx, 100), *room = sx_const(cx, b->full);
+    for (int d = 0; d < N_SIDES; d++) {
+        const KExp *size = sx_const(cx, b->size[d]);
+        n = sx_mul(cx, n, sx_atom(cx, s->dim[d]->width));
+        room = sx_mul(cx, room, sx_mul(cx, blocks_along(s, b, d), size));
+    }
+    return cost_percent(cx, n, room);
+}
+
+const KExp *blocking_worth(const Sides *s, const Blocking *b, const KExp *pieces)
+{
+    Ctx *cx = s->kg->cx;
+    const KExp *percent = sx_const(cx, 100);
+    const KExp *fill = sx_mul(cx, sx_size(cx, SIZE_TILE_GROUPS), sx_const(cx, b->fill));
+    const KExp *n = sx_mul(cx, sx_mul(cx, blocking_count(s, b), pieces), percent);
+    const KExp *worth = cost_percent(cx, n, fill);
+    const KExp *rows = sx_atom(cx, s->dim[ROWS]->width), *cols = sx_atom(cx, s->dim[COLS]->width);
+    const KExp *few = sx_op(cx, SX_MIN, rows, cols), *many = sx_op(cx, SX_MAX, rows, cols);
+    if (b->full)
+        worth = cost_both(cx, worth, are_full(s, b));
+    worth = cost_both(cx, worth, cost_percent(cx, b->either ? many : few, sx_const(cx, b->least)));
+    return cost_both(cx, worth, cost_percent(cx, few, sx_const(cx, SHARED)));
+}
+
+Share blocking_open(const Sides *s, const Blocking *b, const Pieces *p, const KExp *first[N_SIDES])
+{
+    KGen *kg = s->kg;
+    Share share = sums_open_share(kg, s->r, blocking_count(s, b), p);
+    const KExp *rest = share.block;
+    for (int d = COLS; d >= ROWS; d--) {
+        const KExp *size = kg_int(kg, b->size[d]), *n = kg_host(kg, blocks_along(s, b, d));
+        const KExp *q = kb_let(kg->kb, "q", kg_quot(kg, rest, n));
+        first[d] = kb_let(kg->kb, "first", kg_mul(kg, kg_sub(kg, rest, kg_mul(kg, q, n)), size));
+        rest = q;
+    }
+    nest_bind_range(kg, &s->r->e->seg.nest, 0, s->r->depth - 2, rest);
+    return share;
 }

@@ -1,5 +1,6 @@
 /* A reduction for each element of a nest, by kernels that read an array's element once for several
- * of them (segtile.c, segshare.c, segblock.c): a segmap^1 whose body reduces, or a segred^1.
+ * of them (segtile.c, segmatrix.c, segshare.c, segblock.c): a segmap^1 whose body reduces, or a
+ * segred^1.
  *
  * Where the elements are too few to fill the device, each reduction is cut into pieces: a kernel
  * reduces pieces, a second one combines the partial results of an element in their order, and makes
@@ -48,7 +49,7 @@ KBuf **sums_accs(KGen *kg, const Sums *r, int n);
  * at `cell`. */
 void sums_store(KGen *kg, const Sums *r, const KLoc *outs, KBuf **acc, const KExp *cell);
 
-/* --- Several elements a thread (sumseach.c) ------------------------------------------------ */
+/* --- Several elements a thread ------------------------------------------------------------- */
 
 typedef struct {
     KGen *kg;
@@ -134,7 +135,29 @@ Sides sides_of(KGen *kg, const Sums *r, const ArrLoc *outs);
  * with one of them, or f knows of more than operands. */
 bool sides_find(Sides *s);
 
-/* --- segblock.c, segtile.c, segshare.c ----------------------------------------------------- */
+/* Blocking of elements in two dimensions, each of a group. */
+typedef struct {
+    int size[N_SIDES]; /* rows, columns */
+    int depth;         /* of a tile: pieces of reductions are whole ones */
+    int piece;         /* elements of a piece, at least */
+    int least;         /* rows and columns, at least */
+    bool either;       /* ... or columns: blocks may be mostly empty */
+    int groups;        /* wanted for a compute unit, where there are fewer than one */
+    int fill;          /* groups for a hundred compute units, at least */
+    int full;          /* elements for a hundred that blocks have room for, at least */
+} Blocking;
+/* Host: how many there are. */
+const KExp *blocking_count(const Sides *s, const Blocking *b);
+/* Host: pieces of a reduction, several where the blocks are too few to keep the device busy. */
+const KExp *blocking_pieces(const Sides *s, const Blocking *b);
+/* Host, as cost_percent: do so many pieces of all blocks keep the device busy, and are these not
+ * mostly empty? */
+const KExp *blocking_worth(const Sides *s, const Blocking *b, const KExp *pieces);
+/* Opens the loop over the blocks of a group, in pieces (NULL: there are none), and locates the one
+ * at hand: first, its row and column. */
+Share blocking_open(const Sides *s, const Blocking *b, const Pieces *p, const KExp *first[N_SIDES]);
+
+/* --- segblock.c, segtile.c, segmatrix.c, segshare.c ---------------------------------------- */
 
 /* Opens a branch (pb_end) for a launch on devices whose work-items work for themselves; 0: the
  * construct has not the shape. */
@@ -143,6 +166,8 @@ int segblock_branch(PlanBuild *pb, const Sums *r, const ArrLoc *outs);
  * dimensions, if the construct has the shape; what is appended next is done where none of them is
  * worth it. Their number. */
 int segtile_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs);
+/* The same for products of f16, summed in f32, on devices with matrix units. */
+int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs);
 /* The same where lanes share out what an element's reduction goes over; of reductions in loops, too
  * (seglanes.c). */
 int lanes_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs);

@@ -92,12 +92,14 @@ const KExp *hist_open_shared(KGen *kg, const Hist *h, const KExp *total)
 
 void hist_put(KGen *kg, const KLoc *bin, const KExp *x)
 {
-    loc_store(kg, bin, NULL, 0, kx_conv(kg->cx->perm, bin->mem->elem, x));
+    bool word = bin->mem->elem != x->type.elem;
+    loc_store(kg, bin, NULL, 0, word ? kx_to_word(kg->cx->perm, bin->mem->elem, x) : x);
 }
 
 const KExp *hist_get(KGen *kg, const KLoc *bin, PrimType t)
 {
-    return kx_conv(kg->cx->perm, t, loc_load(kg, "bin", bin, NULL, 0));
+    const KExp *x = loc_load(kg, "bin", bin, NULL, 0);
+    return bin->mem->elem != t ? kx_from_word(kg->cx->perm, t, x) : x;
 }
 
 const KExp **hist_index(KGen *kg, const Hist *h)

@@ -330,11 +330,17 @@ static Meeting meeting(const Hazard *h, const Access *a, const KExp *at, const A
     return known && kuniform_exp(h->places.uniform, b->at) ? APART : MEET;
 }
 
+/* Tiles that are copied in rounds are kept apart by these, and by the maker. */
+static bool in_rounds(const Access *a)
+{
+    return a->stm->kind == KST_COPY || a->stm->kind == KST_FRAGMENTS;
+}
+
 static bool conflict(const Hazard *h, const Access *a, const KExp *at, const Access *b)
 {
     const KBuf *m = a->stm->buf, *n = b->stm->buf;
     bool ordered = (writes(a) && reads(b)) || (reads(a) && writes(b));
-    if (!ordered || (one_step(a) && one_step(b)))
+    if (!ordered || (one_step(a) && one_step(b)) || (in_rounds(a) && in_rounds(b)))
         return false;
     if (!kbuf_overlap(m, n) || !same_or_none(a->offset, b->offset))
         return false;

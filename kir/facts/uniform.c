@@ -191,6 +191,8 @@ static void find_stm(KUniform *u, const KStm *s)
         if (s->var)
             set_var(u, s->var, false);
         return;
+    case KST_FRAGMENTS:
+    case KST_MULTIPLY: add(u, u->varying, kbuf_root(s->with)); return;
     case KST_HEAP:
         set_var(u, s->var, false);
         set_var(u, s->top, false);
@@ -206,6 +208,8 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_RACE:
     case KST_PREFETCH:
     case KST_POST:
+    case KST_COPY:
+    case KST_ROUND:
     case KST_BARRIER:
     case KST_FAIL:
     case KST_GIVE:

@@ -370,6 +370,75 @@ static void check_told(Check *c, const KStm *s)
         want_elem(c, "what is seen", s->var->type, t);
 }
 
+enum { COPY_BYTES = 16 };
+
+/* Words of 16 bytes, from memory where that has room for them. */
+static void check_copy(Check *c, const KStm *s)
+{
+    check_index(c, s, 1);
+    want_buf(c, s->with);
+    for (int i = 1; i < 3; i++)
+        check_exp(c, s->x[i]);
+    want_elem(c, "position", s->x[1]->type, T_I64);
+    want_elem(c, "condition", s->x[2]->type, T_BOOL);
+    bool word = s->buf->align >= COPY_BYTES && s->with->elem == s->buf->elem;
+    if (s->buf->space != KS_LOCAL || s->with->space != KS_GLOBAL || !word)
+        wrong(c, "a copy from %s %s to %s %s", kspace_text[s->with->space],
+              prim_type_text[s->with->elem], kspace_text[s->buf->space],
+              prim_type_text[s->buf->elem]);
+}
+
+static void check_round(Check *c, const KStm *s)
+{
+    if (s->x[0]->kind != KE_CONST || s->x[0]->c.type != T_I64 || s->x[0]->c.i < 0)
+        wrong(c, "the rounds that may be missing are no number");
+}
+
+static void check_private(Check *c, const char *what, const KBuf *b, PrimType elem, int64_t count)
+{
+    if (b->space != KS_PRIVATE || b->elem != elem || b->of || b->count != count)
+        wrong(c, "%s in %lld %s", what, (long long)b->count, prim_type_text[b->elem]);
+}
+
+static void check_tile(Check *c, const KTile *t)
+{
+    bool whole = t->rows > 0 && t->rows % KTILE_ROWS == 0 && t->cols > 0 &&
+                 t->cols % (2 * KTILE_COLS) == 0 && t->k % KTILE_DEPTH == 0;
+    if (!whole || (t->half != 0 && t->half != 1))
+        wrong(c, "a product of %d x %d", t->rows, t->cols);
+}
+
+static void check_fragments(Check *c, const KStm *s)
+{
+    const KTile *t = &s->tile;
+    check_tile(c, t);
+    check_index(c, s, 1);
+    check_exp(c, s->x[1]);
+    want_elem(c, "position", s->x[1]->type, T_I64);
+    want_buf(c, s->with);
+    check_private(c, "fragments", s->with, T_U32, ktile_words(t));
+    if (s->args.n != 2)
+        wrong(c, "a place in %d dimensions", s->args.n);
+    for (int i = 0; i < 2; i++) {
+        check_exp(c, s->args.at[i]);
+        want_elem(c, "place", s->args.at[i]->type, T_I64);
+        if (t->pitch[i] <= 0 || t->pitch[i] % (KTILE_BESIDE * KTILE_BESIDE))
+            wrong(c, "rows of %d elements", t->pitch[i]);
+    }
+    if (s->buf->space != KS_LOCAL || s->buf->elem != KTILE_ELEM)
+        wrong(c, "tiles of %s in %s memory", prim_type_text[s->buf->elem],
+              kspace_text[s->buf->space]);
+}
+
+static void check_multiply(Check *c, const KStm *s)
+{
+    check_tile(c, &s->tile);
+    want_buf(c, s->buf);
+    want_buf(c, s->with);
+    check_private(c, "fragments", s->buf, T_U32, ktile_words(&s->tile));
+    check_private(c, "sums", s->with, T_F32, ktile_sums(&s->tile));
+}
+
 static void check_view(Check *c, const KStm *s)
 {
     want_buf(c, s->buf->of);
@@ -531,6 +600,10 @@ static void check_own(Check *c, const KStm *s)
     case KST_ATOMIC:
     case KST_CAS: check_atomic(c, s); return;
     case KST_RACE: check_write(c, s, 1); return;
+    case KST_COPY: check_copy(c, s); return;
+    case KST_ROUND: check_round(c, s); return;
+    case KST_FRAGMENTS: check_fragments(c, s); return;
+    case KST_MULTIPLY: check_multiply(c, s); return;
     case KST_PREFETCH: check_index(c, s, 1); return;
     case KST_PEEK:
     case KST_POST:

@@ -108,6 +108,10 @@ static bool ask_stm(void *env, KStm *s)
                   (local && (kstm_reads(s) || kstm_writes(s)));
     switch (s->kind) {
     case KST_FAILING:
+    case KST_COPY:
+    case KST_ROUND:
+    case KST_FRAGMENTS:
+    case KST_MULTIPLY:
     case KST_PEEK:
     case KST_POST:
     case KST_ARRIVE:

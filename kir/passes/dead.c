@@ -90,6 +90,10 @@ static void need_operands(Dead *d, const Node *n)
     }
     for (const KBuf *b = s->buf; b; b = b->of)
         need_all(d, d->makers, b);
+    if (s->with) {
+        need_all(d, d->makers, s->with);
+        need_all(d, d->stores, kbuf_root(s->with));
+    }
     if (s->buf && kstm_reads(s))
         need_all(d, d->stores, kbuf_root(s->buf));
 }

@@ -402,7 +402,8 @@ static void walk_if(Narrow *w, KStm *s)
 /* Which operands may be indices: positions. */
 static bool takes_index(const KStm *s, int i)
 {
-    return i == 0 && s->buf && s->x[0];
+    bool two = s->kind == KST_COPY || s->kind == KST_FRAGMENTS;
+    return (i == 0 || (i == 1 && two)) && s->buf && s->x[i];
 }
 
 static void walk_stm(Narrow *w, const KBlock *b, KStm *s)

@@ -21,6 +21,8 @@ static bool find_others(void *env, KStm *s)
     Scalars *w = env;
     if (s->kind == KST_VIEW)
         ptrset_add(w->others, s->buf->of);
+    if (s->with)
+        ptrset_add(w->others, s->with);
     if (s->kind == KST_ARRAY ? s->buf->count > MOST_ELEMENTS : s->buf && !is_element(s))
         ptrset_add(w->others, s->buf);
     return true;

@@ -69,6 +69,10 @@ static bool is_passable(const KStm *s)
     case KST_ATOMIC:
     case KST_CAS:
     case KST_RACE:
+    case KST_COPY:
+    case KST_ROUND:
+    case KST_FRAGMENTS:
+    case KST_MULTIPLY:
     case KST_PEEK:
     case KST_PREFETCH:
     case KST_ARRIVE:

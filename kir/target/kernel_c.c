@@ -5,6 +5,40 @@
 #include "kir/target/once.h"
 #include "kir/walk.h"
 
+/* "tile + (at)": from that element on. */
+static void from_text(Out *o, const KBuf *b, const KExp *at)
+{
+    out_printf(o, "%s + (", b->name);
+    exp_c(o, at, P_SELECT);
+    out_puts(o, ")");
+}
+
+static void copy_text(Out *o, const KStm *s)
+{
+    out_puts(o, "MF_COPY(");
+    from_text(o, s->buf, s->x[0]);
+    out_puts(o, ", ");
+    from_text(o, s->with, s->x[1]);
+    out_puts(o, ", ");
+    exp_c(o, s->x[2], P_SELECT);
+    out_puts(o, ");\n");
+}
+
+static void fragments_text(Out *o, const KStm *s)
+{
+    const KTile *t = &s->tile;
+    out_printf(o, "MF_FRAGMENTS(%s, %d, %d, %d, %d", s->with->name, t->half, t->rows, t->cols,
+               t->k);
+    for (int i = 0; i < 2; i++) {
+        out_puts(o, ", ");
+        from_text(o, s->buf, s->x[i]);
+        out_puts(o, ", ");
+        exp_c(o, s->args.at[i], P_SELECT);
+        out_printf(o, ", %d, %d", t->pitch[i], t->turned[i]);
+    }
+    out_puts(o, ");\n");
+}
+
 static void line_text(Out *o, const KWords *w, const KStm *s);
 static void element_text(Out *o, const KWords *w, const KStm *s);
 
@@ -290,6 +324,17 @@ static void line_text(Out *o, const KWords *w, const KStm *s)
     case KST_PREFETCH: prefetch_text(o, s); return;
     case KST_POST: post_text(o, w, s); return;
     case KST_ARRIVE: arrive_text(o, w, s); return;
+    case KST_COPY: copy_text(o, s); return;
+    case KST_ROUND:
+        out_puts(o, "MF_ROUND(");
+        exp_c(o, s->x[0], P_SELECT);
+        out_puts(o, ");\n");
+        return;
+    case KST_FRAGMENTS: fragments_text(o, s); return;
+    case KST_MULTIPLY:
+        out_printf(o, "MF_MULTIPLY(%s, %s, %d, %d, %d);\n", s->with->name, s->buf->name,
+                   s->tile.half, s->tile.rows, s->tile.cols);
+        return;
     case KST_ARRAY:
         out_printf(o, "%s %s[%lld];\n", ctype_c(s->buf->elem), s->buf->name,
                    (long long)s->buf->count);

@@ -184,6 +184,26 @@ static void put_element(Out *o, const KStm *s)
     out_puts(o, "]");
 }
 
+static void put_with(Out *o, const KStm *s)
+{
+    out_printf(o, " %s", s->with->name);
+}
+
+static void put_with_element(Out *o, const KStm *s)
+{
+    out_printf(o, " %s", s->with->name);
+    operand_text(o, "[", s->x[1]);
+    out_puts(o, "]");
+}
+
+static void put_tile(Out *o, const KStm *s)
+{
+    const KTile *t = &s->tile;
+    out_printf(o, " %d %d half %d k %d", t->rows, t->cols, t->half, t->k);
+    for (int i = 0; i < 2; i++)
+        out_printf(o, " pitch %d%s", t->pitch[i], t->turned[i] ? " turned" : "");
+}
+
 static void put_0(Out *o, const KStm *s)
 {
     operand_text(o, " ", s->x[0]);
@@ -304,13 +324,21 @@ typedef struct {
     void (*put)(Out *o, const KStm *s);
 } Putter;
 static const Putter putters[] = {
-    {"V", put_binder},    {"V=", put_binder_if},  {"v", put_var},         {"top", put_top},
-    {"B", put_buf},       {"of", put_of},         {"@", put_element},     {"0", put_0},
-    {"1", put_1},         {"2", put_2},           {"=0", put_init},       {"at0", put_at},
-    {"by", put_step},     {"op", put_op},         {"unroll", put_unroll}, {"likely", put_likely},
-    {"label", put_label}, {"target", put_target}, {"fence", put_fence},   {"site", put_site},
-    {"args", put_args},   {"b", put_name},        {"text", put_text},     {"{", put_block},
-    {"else", put_else},   {"fun", put_fun},
+    {"V", put_binder},      {"V=", put_binder_if},
+    {"v", put_var},         {"top", put_top},
+    {"B", put_buf},         {"of", put_of},
+    {"@", put_element},     {"0", put_0},
+    {"1", put_1},           {"2", put_2},
+    {"=0", put_init},       {"at0", put_at},
+    {"by", put_step},       {"op", put_op},
+    {"unroll", put_unroll}, {"likely", put_likely},
+    {"label", put_label},   {"target", put_target},
+    {"fence", put_fence},   {"site", put_site},
+    {"args", put_args},     {"b", put_name},
+    {"text", put_text},     {"{", put_block},
+    {"else", put_else},     {"fun", put_fun},
+    {"with", put_with},     {"with@", put_with_element},
+    {"tile", put_tile},
 };
 
 static void put_item(Out *o, const KStm *s, const char *item)

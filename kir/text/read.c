@@ -367,6 +367,35 @@ static void get_element(KReader *k, KStm *s)
     read_expect(k->r, ']', "']'");
 }
 
+static void get_with(KReader *k, KStm *s)
+{
+    s->with = find(k, k->bufs, "a buffer");
+}
+
+static void get_with_element(KReader *k, KStm *s)
+{
+    get_with(k, s);
+    read_expect(k->r, '[', "'['");
+    s->x[1] = read_exp(k, KL_LOWEST);
+    read_expect(k->r, ']', "']'");
+}
+
+static void get_tile(KReader *k, KStm *s)
+{
+    KTile *t = &s->tile;
+    t->rows = read_small(k->r, "a number of rows");
+    t->cols = read_small(k->r, "a number of columns");
+    read_expect_word(k->r, "half");
+    t->half = read_small(k->r, "a half");
+    read_expect_word(k->r, "k");
+    t->k = read_small(k->r, "a place");
+    for (int i = 0; i < 2; i++) {
+        read_expect_word(k->r, "pitch");
+        t->pitch[i] = read_small(k->r, "a number of elements");
+        t->turned[i] = read_accept_word(k->r, "turned");
+    }
+}
+
 static void get_0(KReader *k, KStm *s)
 {
     s->x[0] = read_exp(k, KL_LOWEST);
@@ -480,13 +509,21 @@ typedef struct {
     void (*get)(KReader *k, KStm *s);
 } Getter;
 static const Getter getters[] = {
-    {"V", get_binder},    {"V=", get_binder_if},  {"v", get_var},         {"top", get_top},
-    {"B", get_buf},       {"of", get_of},         {"@", get_element},     {"0", get_0},
-    {"1", get_1},         {"2", get_2},           {"=0", get_init},       {"at0", get_at},
-    {"by", get_step},     {"op", get_op},         {"unroll", get_unroll}, {"likely", get_likely},
-    {"label", get_label}, {"target", get_target}, {"fence", get_fence},   {"site", get_site},
-    {"args", get_args},   {"b", get_name},        {"text", get_text},     {"{", get_block},
-    {"else", get_else},   {"fun", get_fun},
+    {"V", get_binder},      {"V=", get_binder_if},
+    {"v", get_var},         {"top", get_top},
+    {"B", get_buf},         {"of", get_of},
+    {"@", get_element},     {"0", get_0},
+    {"1", get_1},           {"2", get_2},
+    {"=0", get_init},       {"at0", get_at},
+    {"by", get_step},       {"op", get_op},
+    {"unroll", get_unroll}, {"likely", get_likely},
+    {"label", get_label},   {"target", get_target},
+    {"fence", get_fence},   {"site", get_site},
+    {"args", get_args},     {"b", get_name},
+    {"text", get_text},     {"{", get_block},
+    {"else", get_else},     {"fun", get_fun},
+    {"with", get_with},     {"with@", get_with_element},
+    {"tile", get_tile},
 };
 
 static void get_item(KReader *k, KStm *s, const char *item)

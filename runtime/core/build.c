@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RT_N_SOURCES = 4, RT_N_COMMON = 3 };
+enum { RT_N_SOURCES = 5, RT_N_COMMON = 4 };
 
 /* The texts that make up a kernel's program. */
 static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[RT_N_SOURCES])
@@ -20,7 +20,8 @@ static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[R
     text[0] = k->definitions ? k->definitions : "";
     text[1] = rt_text_prelude_cl;
     text[2] = rt_text_scalar_h;
-    text[3] = rt_text_of(ctx, k);
+    text[3] = rt_text_matrix_cl;
+    text[4] = rt_text_of(ctx, k);
 }
 
 /* Where a program costs far more than its kernels; else most runs need a few kernels, and those are
@@ -66,7 +67,8 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
         const char *option;
         unsigned types;
     } parts[] = {{" -DMF_WITHOUT_SMALL", 1u << RT_I8 | 1u << RT_U8 | 1u << RT_I16 | 1u << RT_U16},
-                 {" -DMF_WITHOUT_F32", 1u << RT_F32},
+                 {" -DMF_WITHOUT_F16", 1u << RT_F16},
+                 {" -DMF_WITHOUT_F32", 1u << RT_F16 | 1u << RT_F32},
                  {" -DMF_WITHOUT_F64", 1u << RT_F64}};
     enum { N_PARTS = sizeof parts / sizeof *parts };
     const char *more = ctx->config.build_options, *without[N_PARTS];
@@ -75,10 +77,10 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
             rt_builds_together(ctx) || (k->def->types & parts[i].types) ? "" : parts[i].option;
     char *defines = rt_defines_options(k->def->defines);
     char *all =
-        rt_format("%s%s%s%s%s%s%s%s %s %s", defines, k->wide ? "" : " -DMF_INDEX32",
+        rt_format("%s%s%s%s%s%s%s%s%s %s %s", defines, k->wide ? "" : " -DMF_INDEX32",
                   ctx->prog->same_products ? " -DMF_SAME_PRODUCTS" : "", ctx->target->options,
                   rt_optimises(ctx, k) ? "" : " -cl-opt-disable", without[0], without[1],
-                  without[2], more ? more : "", k->options ? k->options : "");
+                  without[2], without[3], more ? more : "", k->options ? k->options : "");
     free(defines);
     return all;
 }
@@ -462,7 +464,8 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
 
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
 {
-    fprintf(f, RT_DUMP_HEAD "\n%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h);
+    fprintf(f, RT_DUMP_HEAD "\n%s\n%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h,
+            rt_text_matrix_cl);
     char *texts = prog->texts ? rt_unpack(prog->texts) : NULL;
     const char *text = texts;
     for (int i = 0; i < prog->n_kernels; i++) {

@@ -391,6 +391,7 @@ struct rt_arg {
 #define RT_A_U16(x)  RT_A_NUMBER(RT_ARG_SCALAR, u16, x)
 #define RT_A_U32(x)  RT_A_NUMBER(RT_ARG_SCALAR, u32, x)
 #define RT_A_U64(x)  RT_A_NUMBER(RT_ARG_SCALAR, u64, x)
+#define RT_A_F16(x)  RT_A_NUMBER(RT_ARG_SCALAR, f16, x)
 #define RT_A_F32(x)  RT_A_NUMBER(RT_ARG_FLOAT, f32, x)
 #define RT_A_F64(x)  RT_A_NUMBER(RT_ARG_FLOAT, f64, x)
 #define RT_A_MEM(m)                                                                                \

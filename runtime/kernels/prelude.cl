@@ -6,6 +6,29 @@
 #define MF_HAS_F64 1
 #endif
 
+/* Numbers of f16 are their bits, in vectors, too. NVIDIA's devices convert f32 to them and back by an instruction; their
+ * arithmetic on them is not used: of a product and a sum it would make one operation, with other bits than elsewhere. Others
+ * convert as CPUs do (soft.h): half is an extension, which oclgrind has and cannot run. */
+#if defined(__NV_CL_C_VERSION)
+static inline ushort mf_to_half(float x)
+{
+    ushort r;
+    __asm__("cvt.rn.f16.f32 %0,%1;" : "=h"(r) : "f"(x));
+    return r;
+}
+static inline float mf_of_half(ushort x)
+{
+    float r;
+    __asm__("cvt.f32.f16 %0,%1;" : "=f"(r) : "h"(x));
+    return r;
+}
+#define MF_TO_HALF(x) mf_to_half(x)
+#define MF_OF_HALF(x) mf_of_half(x)
+#endif
+#define mf_half2 ushort2
+#define mf_half4 ushort4
+#define mf_half8 ushort8
+
 /* Loops are unrolled where the driver's compiler can (not around calls that it does not know), and conditions may be
  * known where a kernel is built for a device and its launches: no news for users. */
 #ifdef __clang__
@@ -115,6 +138,7 @@ static inline uint mf_shuffle_word(uint x, uint lane)
 #define mf_shuffle_u16(x, lane)  ((ushort)mf_shuffle_word((uint)(x), lane))
 #define mf_shuffle_i32(x, lane)  ((int)mf_shuffle_word((uint)(x), lane))
 #define mf_shuffle_u32(x, lane)  mf_shuffle_word(x, lane)
+#define mf_shuffle_f16(x, lane)  mf_shuffle_u16(x, lane)
 #define mf_shuffle_f32(x, lane)  as_float(mf_shuffle_word(as_uint(x), lane))
 static inline ulong mf_shuffle_u64(ulong x, uint lane)
 {

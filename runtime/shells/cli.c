@@ -100,6 +100,7 @@ static const char rt_help[] = RT_HELP_HEAD
     "      --default-item-elems N, --default-tile-groups N, --default-tile-size N,\n"
     "      --default-reg-tile-size N\n"
     "                               general sizes, where no tuning parameter says otherwise\n"
+    "      --matrix-units 0|1       products of f16, summed in f32, by matrix units\n"
     "      --local-memory-limit N   use no more than N bytes of local memory a group\n"
     "  -L, --log                    say which code versions are chosen or refused\n"
     "  -D, --debugging              say what the program does: device, builds, memory\n"

@@ -4,14 +4,13 @@ import os
 import re
 import resource
 import shutil
-import struct
 import subprocess
 from pathlib import Path
 
 import gen
 from checks import MPI
 from modules import program_text
-from oracle import Eval, Failure, TooLong
+from oracle import Eval, Failure, TooLong, wrap
 from tree import FLOATS, is_scalar, leaves, pat_vars, value_text
 
 MODES = ["incremental", "full", "moderate", "outer"]
@@ -77,7 +76,7 @@ def expected(p, k, steps=400000):
 
 
 TOKEN = re.compile(r"\s*(?:(empty)\(((?:\[\d+\])+)(\w+)\)|([\[\],])|(true|false)|"
-                   r"(-?(?:[\d.][\d.e+-]*|f32\.inf|f64\.inf|f32\.nan|f64\.nan))([iuf]\d+)?)")
+                   r"(-?(?:[\d.][\d.e+-]*|f\d+\.(?:inf|nan)))([iuf]\d+)?)")
 
 
 def parse_values(text):
@@ -114,8 +113,8 @@ def parse_values(text):
 
 
 def nearest(t, word):
-    """The float of type t that decimals stand for: those of an f32 are as few as tell it from others of its type."""
-    return float(word) if t == "f64" else struct.unpack("f", struct.pack("f", float(word)))[0]
+    """The float of type t that decimals stand for: they are as few as tell it from others of its type."""
+    return wrap(t, float(word))
 
 
 def flat_shape(v):

@@ -22,7 +22,7 @@ from tree import FLOATS, Def, Loop, N, arr, binop, call, is_arr, is_scalar, lit,
 
 LIMIT = 12000  # evaluations of one expression
 WEIGHTS = [("i32", 8), ("i64", 5), ("bool", 3), ("u8", 2), ("i8", 2), ("i16", 1), ("u16", 1), ("u32", 2), ("u64", 1),
-           ("f32", 2), ("f64", 1)]
+           ("f16", 1), ("f32", 2), ("f64", 1)]
 
 
 class Gen(Scalars, Arrays, Sized, Updates, Rounds, Ragged, Hists, Sums, Modules, Programs):

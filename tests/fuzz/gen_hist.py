@@ -43,12 +43,12 @@ class Hists:
             for x in reversed(dims):
                 ints = arr(x, ints)
             return self.to_floats(self.expr(ints, env, d - 1), t)
-        return call(f"{t}.i8", t, self.expr("i8", env, d - 1))
+        return self.small_float(t, self.expr("i8", env, d - 1))
 
     def to_floats(self, e, t):
         """An array of i8 as one of floats."""
         if is_scalar(t):
-            return call(f"{t}.i8", t, e)
+            return self.small_float(t, e)
         f = self.lam([row(e.ty)], [], lambda inner: self.to_floats(self.whole(inner), row(t)), self.estimate(t[1]))
         return call("map", t, f, e)
 

@@ -164,10 +164,14 @@ class Scalars:
         src = self.source(env, d)
         return self.map_over(arr(src.ty[1], t), env, d, [src])
 
+    def small_float(self, t, e):
+        """An i8 as a float; f16 has few digits, of which sums of a few hundred must not run out."""
+        return call(f"{t}.i8", t, binop("%", e, lit("i8", 8)) if t == "f16" else e)
+
     def s_reduce(self, t, env, d):
         if t in FLOATS and self.chance(0.5):  # a sum of small integers
             src = self.source(env, d)
-            f = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env, lambda e: call(f"{t}.i8", t, self.expr("i8", e, d - 1)),
+            f = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env, lambda e: self.small_float(t, self.expr("i8", e, d - 1)),
                          self.estimate(src.ty[1])))
             return call("reduce", t, N("op", t, x=self.operator(t, sums=True)),
                         call("map", arr(src.ty[1], t), f, src))

@@ -9,6 +9,10 @@ from modules import flat
 from tree import FLOATS, INTS, SIGNED, is_arr, is_scalar, map_type, parts, pat_vars
 
 
+FORMATS = {"f16": "e", "f32": "f", "f64": "d"}
+DIGITS = {"f16": 11, "f32": 24, "f64": 53}  # of the significand, in base 2
+
+
 class Failure(Exception):
     """The program fails: (kind, node)."""
 
@@ -19,10 +23,8 @@ class TooLong(Exception):
 
 def wrap(t, v):
     if t in FLOATS:
-        if t == "f64":
-            return float(v)
         try:
-            return struct.unpack("f", struct.pack("f", v))[0]
+            return struct.unpack(FORMATS[t], struct.pack(FORMATS[t], v))[0]
         except OverflowError:
             return math.copysign(math.inf, v)
     if t == "bool":
@@ -43,7 +45,7 @@ def rounded(v, bits):
 
 def convert(to, frm, v):
     if to in FLOATS:
-        return wrap(to, float(v if frm in FLOATS else rounded(v, 24 if to == "f32" else 53)))
+        return wrap(to, float(v if frm in FLOATS else rounded(v, DIGITS[to])))
     if frm in FLOATS and to != "bool":
         if math.isnan(v) or math.isinf(v):
             return 0

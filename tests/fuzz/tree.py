@@ -38,7 +38,7 @@ import re
 SIGNED = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}
 UNSIGNED = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
 INTS = {**SIGNED, **UNSIGNED}
-FLOATS = ("f32", "f64")
+FLOATS = ("f16", "f32", "f64")
 SCALARS = tuple(INTS) + FLOATS + ("bool",)
 
 

@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 import references  # noqa: E402
 
 TYPES = {"int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
-         "uint32": "u32", "uint64": "u64", "float32": "f32", "float64": "f64", "bool": "bool"}
+         "uint32": "u32", "uint64": "u64", "float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool"}
 
 
 def scalar_text(x, t):

@@ -319,7 +319,7 @@ static bool takes(char operands, PrimType t)
     case 'F': return prim_is_float(t);
     case 'N': return t != T_BOOL;
     case 'B': return t == T_BOOL;
-    case 'W': return t == T_U32 || t == T_U64;
+    case 'W': return t == T_U16 || t == T_U32 || t == T_U64;
     default: return true;
     }
 }

@@ -416,6 +416,10 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_PREFETCH:
     case KST_COMMENT: return;
     case KST_SHUFFLE:
+    case KST_COPY:
+    case KST_ROUND:
+    case KST_FRAGMENTS:
+    case KST_MULTIPLY:
     case N_KSTMS: EV_ERROR(ev, "cannot run %s", kstm_info[s->kind].word); return;
     }
 }

@@ -20,7 +20,7 @@ syn match sfConstructor "#\h[[:alnum:]_']*"
 
 syn keyword sfKeyword def entry type import let if then else in loop for while do with assert local
 syn keyword sfKeyword open module include val match case
-syn keyword sfType bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64
+syn keyword sfType bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64
 syn keyword sfBoolean true false
 syn keyword sfBuiltin map map1 map2 map3 map4 map5 reduce reduce_comm scan exscan redomap scanomap
 syn keyword sfBuiltin filter partition scatter scatter_2d scatter_3d reduce_by_index reduce_by_index_2d
@@ -36,8 +36,8 @@ syn keyword sfBuiltin jvp jvp2 vjp vjp2 jvp_vec jvp2_vec vjp_vec vjp2_vec jmp jm
 
 syn match sfFunction "\(\<\(def\|entry\)\s\+\)\@<=\h[[:alnum:]_']*"
 syn match sfAttribute "#\[[a-z_]*"
-syn match sfNumber "\d[0-9_]*\(\.\d[0-9_]*\)\?\([eE][-+]\?\d[0-9_]*\)\?\([iu]\(8\|16\|32\|64\)\|f\(32\|64\)\)\?"
-syn match sfNumber "0[xX]\x[0-9a-fA-F_]*\(\.\x[0-9a-fA-F_]*\)\?\([pP][-+]\?\d\+\(f\(32\|64\)\)\?\)\?\([iu]\(8\|16\|32\|64\)\)\?"
+syn match sfNumber "\d[0-9_]*\(\.\d[0-9_]*\)\?\([eE][-+]\?\d[0-9_]*\)\?\([iu]\(8\|16\|32\|64\)\|f\(16\|32\|64\)\)\?"
+syn match sfNumber "0[xX]\x[0-9a-fA-F_]*\(\.\x[0-9a-fA-F_]*\)\?\([pP][-+]\?\d\+\(f\(16\|32\|64\)\)\?\)\?\([iu]\(8\|16\|32\|64\)\)\?"
 syn match sfNumber "0[bB][01][01_]*\([iu]\(8\|16\|32\|64\)\)\?"
 syn match sfNumber "0[rR][IVXLCDM][IVXLCDM_]*\([iu]\(8\|16\|32\|64\)\)\?"
 syn match sfEscape "\\\(x\x\+\|o\o\+\|\d\+\|[^0-9]\)" contained

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf, isinf, isnan, nan
 
 BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64}
-DIGITS = {"f32": (24, 127), "f64": (53, 1023)}  # of the significand; the largest exponent
+DIGITS = {"f16": (11, 15), "f32": (24, 127), "f64": (53, 1023)}  # of the significand; the largest exponent
 TYPES = [*BITS, *DIGITS, "bool"]
 
 

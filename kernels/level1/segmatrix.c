@@ -1,0 +1,648 @@
+/* Products of matrices of f16, summed in f32, by the matrix units of a device: what sides.c finds
+ * where the function is f32.f16 x * f32.f16 y, and the operator +.
+ *
+ *     segmap^1 .. <xs in xss> <ys in yss> { redomap (+) (\x y -> f32.f16 x * f32.f16 y) xs ys }
+ *
+ * A group has a block of rows and columns, each of its warps a part of it, of which it multiplies
+ * pieces of 16 x 8 by one instruction (kinds.def: MULTIPLY). Tiles come into local memory by copies
+ * that wait for nobody, some rounds ahead of the products:
+ *
+ *     copy tiles 0 .. S-2, a round each
+ *     until tile 0 is there; barrier
+ *     load the first step of tile 0
+ *     for tiles t = 0 ..:
+ *         for steps of 16 k:
+ *             before the last one: until tile t+1 is there; barrier
+ *             load the next step, of the next tile in the end
+ *             behind the first one: copy tile t+S-1 to where tile t-1 was
+ *             acc += the step's rows * its columns
+ *
+ * Copies are of 16 bytes, eight neighbours in memory: rows are a multiple of that apart, and begin
+ * at one. In a tile such eights change places, so that neither the copies nor the units, which want
+ * one of each of eight rows, meet in a bank of local memory (runtime/kernels/matrix.cl).
+ * What is beyond the end is 0 in a tile. In the end the sums change places in local memory, too, so
+ * that neighbours store neighbours.
+ *
+ * The shape is that of NVIDIA's CUTLASS for devices of compute capability 8 (cp.async, ldmatrix,
+ * mma.sync); measured: bench/results/decisions.md. */
+#include "kernels/level1/sums.h"
+
+enum { COPY = KTILE_BESIDE, ALIGN = 16, GAP = 4 };
+
+typedef struct {
+    Blocking blocks;
+    int warp[N_SIDES]; /* rows and columns of a warp */
+    int stages;        /* tiles in local memory, S */
+} Shape;
+
+/* An operand, as its tiles are copied. Of tiles that are turned the rows are k: its neighbours in
+ * memory are those of its side. */
+typedef struct {
+    const Operand *o;
+    bool turned;
+    const KExp *apart; /* host: its rows, in memory */
+    int from;          /* in the tiles of a stage */
+    const KExp *row,
+        *begin;        /* of the thread's first copy, in a tile: its row, what it begins with */
+    const KExp *place; /* ... where it lies there */
+} Factor;
+
+typedef struct {
+    Sides s;
+    KGen *kg; /* that of the sides */
+    const Sums *r;
+    Shape shape;
+    const Pieces *pieces; /* NULL: they cannot be cut */
+    Share share;
+    Factor factor[N_SIDES];
+    KBuf *tiles, *fragments, **acc;
+    const KExp *first[N_SIDES],
+        *warp[N_SIDES];        /* row and column: of the block; in it, of the warp */
+    const KExp *lane, *thread; /* of the warp, of the group */
+} Matrix;
+
+static int warps_of(const Shape *s)
+{
+    return s->blocks.size[ROWS] / s->warp[ROWS] * (s->blocks.size[COLS] / s->warp[COLS]);
+}
+
+static int threads_of(const Shape *s)
+{
+    return warps_of(s) * KTILE_LANES;
+}
+
+static int cells_of(const Shape *s)
+{
+    return s->warp[ROWS] * s->warp[COLS] / KTILE_LANES;
+}
+
+/* Elements of a tile; its rows, and the length of them. */
+static int tile_of(const Shape *s, int side)
+{
+    return s->blocks.size[side] * s->blocks.depth;
+}
+
+static int pitch_of(const Matrix *m, int side)
+{
+    return m->factor[side].turned ? m->shape.blocks.size[side] : m->shape.blocks.depth;
+}
+
+/* Rows of a tile that the threads copy at once; how often, for the whole tile. */
+static int rows_at_once(const Matrix *m, int side)
+{
+    return threads_of(&m->shape) * COPY / pitch_of(m, side);
+}
+
+static int turns_of(const Matrix *m, int side)
+{
+    return tile_of(&m->shape, side) / (threads_of(&m->shape) * COPY);
+}
+
+static int stage_of(const Shape *s)
+{
+    return tile_of(s, ROWS) + tile_of(s, COLS);
+}
+
+/* --- Which products -------------------------------------------------------------------------- */
+
+static bool is_sum(const Lambda *op)
+{
+    const Body *b = op->body;
+    const Exp *e = b->stms.n == 1 ? b->stms.at[0].exp : NULL;
+    return e && e->kind == E_PRIM && e->prim.op == OP_ADD && e->prim.type == T_F32 &&
+           b->res.at[0].var == b->stms.at[0].pat.at[0] && e->prim.args.at[0].var != NULL &&
+           e->prim.args.at[1].var != NULL && e->prim.args.at[0].var != e->prim.args.at[1].var;
+}
+
+/* The operand of which v is the value in f32; N_SIDES: of none. */
+static int side_of(const Sides *s, const Var *v)
+{
+    for (int i = 0; i < s->rest.stms.n; i++) {
+        const Stm *st = &s->rest.stms.at[i];
+        if (st->exp->kind != E_CONV || st->pat.at[0] != v)
+            continue;
+        for (int k = 0; k < s->operands.n; k++)
+            if (st->exp->conv.arg.var == s->operands.at[k].v && st->exp->conv.to == T_F32)
+                return s->operands.at[k].side;
+    }
+    return N_SIDES;
+}
+
+/* f32.f16 x * f32.f16 y, of an element of each side? */
+static bool is_product(const Sides *s)
+{
+    const Body *f = &s->rest;
+    if (s->operands.n != 2 || f->stms.n != 3 || s->r->nes->n != 1 || !is_sum(s->r->op))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (s->operands.at[i].v->type.elem != T_F16)
+            return false;
+    const Exp *e = f->stms.at[2].exp;
+    if (e->kind != E_PRIM || e->prim.op != OP_MUL || f->res.at[0].var != f->stms.at[2].pat.at[0])
+        return false;
+    int x = side_of(s, e->prim.args.at[0].var), y = side_of(s, e->prim.args.at[1].var);
+    return x != y && x != N_SIDES && y != N_SIDES;
+}
+
+/* --- Where operands lie ---------------------------------------------------------------------- */
+
+/* By how much a position grows with v; NULL: that is not the same everywhere. */
+static const KExp *growth(Ctx *cx, const KExp *x, const Var *v)
+{
+    if (x->kind == KE_HOST)
+        return sx_const(cx, x->host == v);
+    bool sum = x->kind == KE_PRIM && (x->op == OP_ADD || x->op == OP_SUB);
+    const KExp *g[2] = {NULL, NULL}, *zero = sx_const(cx, 0);
+    bool none = true;
+    for (int i = 0; i < x->n; i++) {
+        const KExp *of = growth(cx, x->x[i], v);
+        if (!of)
+            return NULL;
+        none &= kx_same(of, zero);
+        if (i < 2)
+            g[i] = of;
+    }
+    if (none)
+        return zero;
+    if (sum)
+        return sx_op(cx, x->op == OP_ADD ? SX_ADD : SX_SUB, g[0], g[1]);
+    if (x->kind != KE_PRIM || x->op != OP_MUL || !(kx_same(g[0], zero) || kx_same(g[1], zero)))
+        return NULL;
+    return kx_same(g[0], zero) ? sx_mul(cx, x->x[0], g[1]) : sx_mul(cx, g[0], x->x[1]);
+}
+
+/* What a parameter of the kernel is given. */
+static const KExp *given(void *env, const KExp *x)
+{
+    const KParams *ps = &((KGen *)env)->params;
+    for (int i = 0; x->kind == KE_VAR && i < ps->n; i++)
+        if (ps->at[i].var == x->var && ps->at[i].value)
+            return ps->at[i].value;
+    return x;
+}
+
+static void find_bound(void *env, const KExp *x)
+{
+    bool *bound = env;
+    *bound |= x->kind == KE_VAR;
+}
+
+/* The same as the host knows it; NULL: that does not. */
+static const KExp *for_host(const Sides *s, const KExp *x)
+{
+    VarSet *inside = varmap_new(s->kg->cx->perm), *used = varmap_new(s->kg->cx->perm);
+    bool bound = false;
+    x = kexp_map(s->kg->cx->perm, x, given, s->kg);
+    kexp_visit(x, find_bound, &bound);
+    sums_inside(s->r, 0, inside);
+    varset_add(inside, s->r->k);
+    kexp_hosts(x, used);
+    return bound || sums_uses(s->kg->cx, used, inside) ? NULL : x;
+}
+
+/* Host: 1 where x is a multiple of what is copied at once, else 0. */
+static const KExp *in_copies(Ctx *cx, const KExp *x)
+{
+    const KExp *rest = sx_op(cx, SX_MOD, x, sx_const(cx, COPY));
+    return sx_select(cx, rest, sx_const(cx, 0), sx_const(cx, 1));
+}
+
+static const KExp *both(Ctx *cx, const KExp *x, const KExp *y)
+{
+    return x && y ? sx_op(cx, SX_MIN, x, y) : NULL;
+}
+
+static const KExp *host_in_copies(const Sides *s, const KExp *x)
+{
+    x = x ? for_host(s, x) : NULL;
+    return x ? in_copies(s->kg->cx, x) : NULL;
+}
+
+/* Host: 1 where x is 1, else 0; NULL: it is not. */
+static const KExp *is_one(const Sides *s, const KExp *x)
+{
+    Ctx *cx = s->kg->cx;
+    const KExp *one = sx_const(cx, 1), *zero = sx_const(cx, 0);
+    x = for_host(s, x);
+    if (!x || (x->kind == KE_CONST && !kx_same(x, one)))
+        return NULL;
+    return sx_select(cx, sx_sub(cx, x, one), zero, one);
+}
+
+/* Finds how tiles of an operand are copied. Host: 1 where each eight neighbours can be, else 0;
+ * NULL: nowhere. */
+static const KExp *find_factor(const Sides *s, const Operand *o, Factor *f)
+{
+    Ctx *cx = s->kg->cx;
+    const Nest *nest = &s->r->e->seg.nest;
+    const KExp *at = o->from.at.offset, *one = sx_const(cx, 1);
+    const KExp *across = growth(cx, at, s->dim[o->side]->idx), *along = growth(cx, at, s->r->k);
+    if (o->from.computed || !across || !along)
+        return NULL;
+    /* Strides of an array that is copied where that pays are known at run time: then as they are in
+     * the copy. */
+    *f = (Factor){.o = o, .turned = !kx_same(along, one)};
+    const KExp *apart = f->turned ? along : across, *begin = at;
+    const KExp *can = both(cx, is_one(s, f->turned ? across : along), host_in_copies(s, apart));
+    f->apart = apart;
+    for (int d = 0; d < s->r->depth - 2; d++) {
+        can = both(cx, can, host_in_copies(s, growth(cx, at, nest->at[d].idx)));
+        begin = sx_with(cx, begin, nest->at[d].idx, sx_const(cx, 0));
+    }
+    begin = sx_with(cx, begin, s->dim[o->side]->idx, sx_const(cx, 0));
+    can = both(cx, can, host_in_copies(s, sx_with(cx, begin, s->r->k, sx_const(cx, 0))));
+    const Atom width = f->turned ? s->dim[o->side]->width : s->r->width;
+    return both(cx, can, in_copies(cx, sx_atom(cx, width)));
+}
+
+/* Host: 1 where both are copied so, else 0; NULL: nowhere. */
+static const KExp *find_factors(Matrix *m)
+{
+    const KExp *can = sx_const(m->kg->cx, 1);
+    for (int i = 0; i < m->s.operands.n && can; i++) {
+        const Operand *o = &m->s.operands.at[i];
+        can = both(m->kg->cx, can, find_factor(&m->s, o, &m->factor[o->side]));
+    }
+    m->factor[COLS].from = tile_of(&m->shape, ROWS);
+    return can;
+}
+
+/* --- Copies ---------------------------------------------------------------------------------- */
+
+/* The thread's first copy of a tile: where it is in the tile, and where that lies there. */
+static void locate(Matrix *m, int side)
+{
+    KGen *kg = m->kg;
+    Arena *a = kg->cx->perm;
+    Factor *f = &m->factor[side];
+    int pitch = pitch_of(m, side);
+    const KExp *in_row = kg_int(kg, pitch / COPY), *eight = kg_int(kg, COPY);
+    f->row = kb_let(kg->kb, "row", kg_quot(kg, m->thread, in_row));
+    f->begin = kb_let(kg->kb, "begin", kg_mul(kg, kg_rem(kg, m->thread, in_row), eight));
+    const KExp *change = kg_mul(kg, kg_rem(kg, f->row, eight), eight);
+    const KExp *at = kx_prim2(a, OP_XOR, f->begin, change);
+    f->place = kb_let(kg->kb, "place", kg_add(kg, kg_mul(kg, f->row, kg_int(kg, pitch)), at));
+}
+
+/* Copies the tile of a side from k0 on to stage `stage`. */
+static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *k0)
+{
+    KGen *kg = m->kg;
+    const Factor *f = &m->factor[side];
+    const NestDim *d = m->s.dim[side];
+    const KExp *across = f->turned ? f->begin : f->row, *along = f->turned ? f->row : f->begin;
+    const KExp *at_once = kg_int(kg, rows_at_once(m, side)), *pitch = kg_int(kg, pitch_of(m, side));
+    const KExp *stage_at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
+    const KExp *number = kb_let(kg->kb, "number", kg_add(kg, m->first[side], across));
+    const KExp *k = kb_let(kg->kb, "k", kg_add(kg, k0, along));
+    kb_open_block(kg->kb);
+    kg_let(kg, d->idx, number);
+    kg_let(kg, m->r->k, k);
+    const KExp *from = kb_let(kg->kb, "from", kg_at(kg, f->o->from.at.offset));
+    const KExp *to =
+        kb_let(kg->kb, "to", kg_add(kg, kg_add(kg, stage_at, kg_int(kg, f->from)), f->place));
+    const KExp *turn =
+        kb_for(kg->kb, "i", kg_int(kg, 0), kg_int(kg, turns_of(m, side)), kg_int(kg, 1));
+    kg_loop_unroll(kg, turns_of(m, side));
+    const KExp *rows = kg_mul(kg, turn, at_once);
+    const KExp *there =
+        kg_and(kg, kg_lt(kg, f->turned ? number : kg_add(kg, number, rows), kg_atom(kg, d->width)),
+               kg_lt(kg, f->turned ? kg_add(kg, k, rows) : k, m->share.to));
+    KStm copy = {.kind = KST_COPY, .buf = m->tiles, .with = f->o->from.mem};
+    copy.x[0] = kg_add(kg, to, kg_mul(kg, rows, pitch));
+    copy.x[1] = kg_add(kg, from, kg_mul(kg, rows, kg_host(kg, f->apart)));
+    copy.x[2] = there;
+    kb_stm(kg->kb, copy);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+}
+
+static void copy_tiles(const Matrix *m, const KExp *stage, const KExp *k0)
+{
+    for (int d = 0; d < N_SIDES; d++)
+        copy_tile(m, d, stage, k0);
+}
+
+/* Ends a round; all but the last n are there. */
+static void end_round(const Matrix *m, int n)
+{
+    kb_stm(m->kg->kb, (KStm){.kind = KST_ROUND, .x = {kg_int(m->kg, n)}});
+}
+
+static void meet(const Matrix *m)
+{
+    kb_meet(m->kg->kb, 1u << KS_LOCAL);
+}
+
+/* --- Products -------------------------------------------------------------------------------- */
+
+static KTile tile_shape(const Matrix *m)
+{
+    KTile t = {.rows = m->shape.warp[ROWS], .cols = m->shape.warp[COLS]};
+    for (int d = 0; d < N_SIDES; d++) {
+        t.pitch[d] = pitch_of(m, d);
+        t.turned[d] = m->factor[d].turned;
+    }
+    return t;
+}
+
+/* The half of the fragments that the step k of a tile has, which follows on the last one's. */
+static int half_of(int step)
+{
+    return step % 2;
+}
+
+/* Loads what the step of the tile in that stage multiplies. */
+static void load_fragments(const Matrix *m, const KExp *stage, int step)
+{
+    KGen *kg = m->kg;
+    const KExp *at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
+    KStm s = {.kind = KST_FRAGMENTS, .buf = m->tiles, .with = m->fragments, .tile = tile_shape(m)};
+    s.tile.half = half_of(step);
+    s.tile.k = step * KTILE_DEPTH;
+    for (int d = 0; d < N_SIDES; d++) {
+        s.x[d] = kg_add(kg, at, kg_int(kg, m->factor[d].from));
+        vec_push(kg->cx->perm, &s.args, m->warp[d]);
+    }
+    kb_stm(kg->kb, s);
+}
+
+static void multiply(const Matrix *m, int step)
+{
+    KStm s = {.kind = KST_MULTIPLY, .buf = m->fragments, .with = m->acc[0], .tile = tile_shape(m)};
+    s.tile.half = half_of(step);
+    kb_stm(m->kg->kb, s);
+}
+
+/* The stage that has tile t. */
+static const KExp *stage_at(const Matrix *m, const KExp *t)
+{
+    KGen *kg = m->kg;
+    return kb_let(kg->kb, "stage", kg_rem(kg, t, kg_int(kg, m->shape.stages)));
+}
+
+/* Until tile t is there. What was read of the one before is then free. */
+static void next_tile(const Matrix *m)
+{
+    end_round(m, m->shape.stages - 2);
+    meet(m);
+}
+
+/* What a step takes is loaded before the step before it is multiplied; for the last one of a tile,
+ * that is in the next tile. */
+static void multiply_tile(const Matrix *m, const KExp *t, const KExp *k0)
+{
+    KGen *kg = m->kg;
+    int steps = m->shape.blocks.depth / KTILE_DEPTH, ahead = m->shape.stages - 1;
+    const KExp *read = stage_at(m, t);
+    for (int step = 0; step < steps; step++) {
+        bool last = step == steps - 1;
+        if (last)
+            next_tile(m);
+        load_fragments(m, last ? stage_at(m, kg_add(kg, t, kg_int(kg, 1))) : read,
+                       (step + 1) % steps);
+        if (step == 0)
+            copy_tiles(m, stage_at(m, kg_add(kg, t, kg_int(kg, ahead))),
+                       kg_add(kg, k0, kg_int(kg, ahead * m->shape.blocks.depth)));
+        multiply(m, step);
+    }
+}
+
+static void reduce_block(const Matrix *m)
+{
+    KGen *kg = m->kg;
+    KBuild *b = kg->kb;
+    int stages = m->shape.stages, depth = m->shape.blocks.depth;
+    for (int t = 0; t < stages - 1; t++) {
+        if (t > 0)
+            end_round(m, stages);
+        copy_tiles(m, kg_int(kg, t), kg_add(kg, m->share.from, kg_int(kg, t * depth)));
+    }
+    next_tile(m);
+    load_fragments(m, kg_int(kg, 0), 0);
+    const KExp *left = kg_add(kg, kg_sub(kg, m->share.to, m->share.from), kg_int(kg, depth - 1));
+    const KExp *n = kb_let(b, "n", kg_quot(kg, kg_max(kg, left, kg_int(kg, 0)), kg_int(kg, depth)));
+    const KExp *t = kb_for(b, "t", kg_int(kg, 0), n, kg_int(kg, 1));
+    multiply_tile(m, t, kg_add(kg, m->share.from, kg_mul(kg, t, kg_int(kg, depth))));
+    kb_end(b);
+    end_round(m, 0);
+    meet(m);
+}
+
+/* --- Results --------------------------------------------------------------------------------- */
+
+static const KExp *open_each(KGen *kg, int n)
+{
+    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), kg_int(kg, n), kg_int(kg, 1));
+    kg_loop_unroll(kg, n);
+    return i;
+}
+
+/* Sums of the block, in the place of its tiles, from which they are stored: as the units leave them
+ * in lanes, neighbours would be written apart. */
+static KBuf *sums_of_block(const Matrix *m)
+{
+    KGen *kg = m->kg;
+    KBuf *sums = kb_buf_new(kg->kb, "sums", KS_LOCAL, T_F32);
+    sums->of = m->tiles;
+    kb_stm(kg->kb, (KStm){.kind = KST_VIEW, .buf = sums});
+    return sums;
+}
+
+/* Elements between the rows of these: with a gap, so that those of eight rows are in many banks. */
+static int sums_pitch(const Shape *s)
+{
+    return s->blocks.size[COLS] + GAP;
+}
+
+/* Of 16 x 8 sums a lane has two neighbours in row lane / 4, and two eight rows below. */
+static void gather_sums(const Matrix *m, KBuf *sums)
+{
+    KGen *kg = m->kg;
+    enum { QUAD = 4, PAIR = 2 };
+    int cols = m->shape.warp[COLS] / KTILE_COLS;
+    const KExp *quad = kg_int(kg, QUAD), *pair = kg_int(kg, PAIR);
+    const KExp *row = kg_add(kg, m->warp[ROWS], kg_quot(kg, m->lane, quad));
+    const KExp *col = kg_add(kg, m->warp[COLS], kg_mul(kg, kg_rem(kg, m->lane, quad), pair));
+    const KExp *pitch = kg_int(kg, sums_pitch(&m->shape));
+    const KExp *at = kb_let(kg->kb, "at", kg_add(kg, kg_mul(kg, row, pitch), col));
+    const KExp *i = open_each(kg, m->shape.warp[ROWS] / KTILE_ROWS), *j = open_each(kg, cols);
+    const KExp *low = open_each(kg, PAIR), *beside = open_each(kg, PAIR);
+    const KExp *below = kg_add(kg, kg_mul(kg, i, kg_int(kg, KTILE_ROWS)),
+                               kg_mul(kg, low, kg_int(kg, KTILE_ROWS / PAIR)));
+    const KExp *right = kg_add(kg, kg_mul(kg, j, kg_int(kg, KTILE_COLS)), beside);
+    const KExp *piece = kg_add(kg, kg_mul(kg, i, kg_int(kg, cols)), j);
+    const KExp *cell =
+        kg_add(kg, kg_mul(kg, piece, quad), kg_add(kg, kg_mul(kg, low, pair), beside));
+    kb_store(kg->kb, sums, kg_add(kg, at, kg_add(kg, kg_mul(kg, below, pitch), right)),
+             kb_load(kg->kb, "x", m->acc[0], cell));
+    for (int d = 0; d < 4; d++)
+        kb_end(kg->kb);
+}
+
+/* Opens the loop over the thread's elements of the block and binds the one at hand if it is there;
+ * where its sum is. */
+static const KExp *open_cells(const Matrix *m)
+{
+    enum { AT_ONCE = 4 };
+    KGen *kg = m->kg;
+    const Nest *nest = &m->r->e->seg.nest;
+    int threads = threads_of(&m->shape);
+    int cols = m->shape.blocks.size[COLS], rows = threads / cols;
+    const KExp *wide = kg_int(kg, cols), *in[N_SIDES], *at[N_SIDES];
+    const KExp *n = kg_int(kg, m->shape.blocks.size[ROWS] / rows);
+    const KExp *turn = kb_for(kg->kb, "i", kg_int(kg, 0), n, kg_int(kg, 1));
+    kg_loop_unroll(kg, AT_ONCE);
+    in[ROWS] = kg_add(kg, kg_quot(kg, m->thread, wide), kg_mul(kg, turn, kg_int(kg, rows)));
+    in[COLS] = kg_rem(kg, m->thread, wide);
+    const KExp *there = kx_bool(kg->cx->perm, true);
+    for (int d = 0; d < N_SIDES; d++) {
+        at[d] = kb_let(kg->kb, "at", kg_add(kg, m->first[d], in[d]));
+        there = kg_and(kg, there, kg_lt(kg, at[d], kg_atom(kg, m->s.dim[d]->width)));
+    }
+    kb_if(kg->kb, there);
+    for (int d = m->r->depth - 2; d < m->r->depth; d++)
+        nest_bind_dim(kg, &nest->at[d], at[&nest->at[d] == m->s.dim[ROWS] ? ROWS : COLS]);
+    return kg_add(kg, kg_mul(kg, in[ROWS], kg_int(kg, sums_pitch(&m->shape))), in[COLS]);
+}
+
+static void store_block(const Matrix *m, const KLoc *outs)
+{
+    KGen *kg = m->kg;
+    int mark = ranges_mark(kg->known);
+    kb_open_block(kg->kb);
+    KBuf *sums = sums_of_block(m);
+    gather_sums(m, sums);
+    meet(m);
+    const KExp *cell = open_cells(m);
+    if (m->pieces) {
+        kb_if(kg->kb, kg_lt(kg, kg_int(kg, 1), kg_host(kg, m->pieces->pieces)));
+        sums_store_parts(kg, m->r, m->pieces, m->share.piece, &sums, cell, 1);
+        kb_else(kg->kb);
+    }
+    sums_store(kg, m->r, outs, &sums, cell);
+    if (m->pieces)
+        kb_end(kg->kb);
+    ranges_reset(kg->known, mark);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    meet(m);
+    kb_end(kg->kb);
+}
+
+/* --- The kernel ------------------------------------------------------------------------------ */
+
+static void number_threads(Matrix *m)
+{
+    KGen *kg = m->kg;
+    int warps = m->shape.blocks.size[COLS] / m->shape.warp[COLS];
+    m->thread = kb_let(kg->kb, "thread", kg_rem(kg, kg->lid, kg_int(kg, threads_of(&m->shape))));
+    const KExp *lanes = kg_int(kg, KTILE_LANES), *beside = kg_int(kg, warps);
+    const KExp *warp = kb_let(kg->kb, "warp", kg_quot(kg, m->thread, lanes));
+    m->lane = kb_let(kg->kb, "lane", kg_rem(kg, m->thread, lanes));
+    const KExp *part[N_SIDES] = {kg_quot(kg, warp, beside), kg_rem(kg, warp, beside)};
+    for (int d = 0; d < N_SIDES; d++)
+        m->warp[d] = kb_let(kg->kb, "part", kg_mul(kg, part[d], kg_int(kg, m->shape.warp[d])));
+}
+
+static Matrix matrix_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Shape *shape)
+{
+    KGen *kg = kg_new(pb, "segmatrix", r->e);
+    return (Matrix){.s = sides_of(kg, r, outs), .kg = kg, .r = r, .shape = *shape};
+}
+
+/* Begins the kernel. Host: 1 where it can be used, else 0; NULL: nowhere. */
+static const KExp *open_kernel(Matrix *m)
+{
+    KGen *kg = m->kg;
+    kg->group_size = sx_const(kg->cx, threads_of(&m->shape));
+    kg->declares = true;
+    kg->at = m->r->e->loc;
+    kg_if_teams(kg);
+    number_threads(m);
+    m->share = blocking_open(&m->s, &m->shape.blocks, m->pieces, m->first);
+    return sides_find(&m->s) && is_product(&m->s) ? find_factors(m) : NULL;
+}
+
+static Kernel *matrix_kernel(Matrix *m, const ArrLoc *outs)
+{
+    KGen *kg = m->kg;
+    int64_t n = (int64_t)stage_of(&m->shape) * m->shape.stages;
+    m->tiles = kg_param_local(kg, "tiles", T_F16, sx_const(kg->cx, n));
+    m->tiles->align = ALIGN;
+    for (int d = 0; d < N_SIDES; d++)
+        locate(m, d);
+    KTile shape = tile_shape(m);
+    m->fragments = kb_array(kg->kb, "fragments", T_U32, ktile_words(&shape));
+    m->acc = sums_accs(kg, m->r, cells_of(&m->shape));
+    reduce_block(m);
+    store_block(m, seg_outs(kg, m->r->stm, 0, outs));
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    return kg_finish(kg);
+}
+
+/* Host: 0 where there are no matrix units, or groups so large. */
+static const KExp *fits_device(const Matrix *m)
+{
+    Ctx *cx = m->kg->cx;
+    const KExp *threads = sx_const(cx, threads_of(&m->shape));
+    const KExp *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), threads);
+    return sx_op(cx, SX_MIN, sx_size(cx, SIZE_MATRIX_UNITS), team);
+}
+
+/* Opens the branch of a shape. */
+static void shape_branch(PlanBuild *pb, Matrix *m, const ArrLoc *outs)
+{
+    Ctx *cx = pb->cx;
+    const Blocking *b = &m->shape.blocks;
+    const KExp *want = pb_let(pb, "want", blocking_pieces(&m->s, b));
+    Pieces p = sums_cut(pb, m->r, want, b->depth);
+    m->pieces = &p;
+    const KExp *can = open_kernel(m);
+    ASSERT(can);
+    Kernel *k = matrix_kernel(m, outs);
+    const char *when =
+        arena_printf(cx->perm, "blocks of %d x %d are well filled and keep the matrix units busy",
+                     b->size[ROWS], b->size[COLS]);
+    pb_choose(pb, "segmatrix", sx_op(cx, SX_MIN, can, fits_device(m)),
+              blocking_worth(&m->s, b, want), when);
+    pb_if_fits(pb, (Fit){k, m->kg->group_size, kg_local_bytes(m->kg)});
+    sums_alloc(pb, m->r, &p);
+    kg_launch(m->kg, k,
+              nest_groups(m->kg, sx_mul(cx, blocking_count(&m->s, b), p.pieces), sx_const(cx, 1)));
+    pb_if_more(pb, p.pieces, 1);
+    sums_combine(pb, m->r, &p, outs);
+    pb_end(pb);
+}
+
+int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
+{
+    static const Shape shapes[] = {
+        {.blocks = {.size = {128, 256},
+                    .depth = 64,
+                    .piece = 512,
+                    .least = 64,
+                    .groups = 1,
+                    .fill = 60,
+                    .full = 60},
+         .warp = {64, 64},
+         .stages = 3},
+        {.blocks =
+             {.size = {64, 64}, .depth = 64, .piece = 512, .least = 9, .groups = 2, .fill = 10},
+         .warp = {32, 32},
+         .stages = 4},
+    };
+    if (r->depth < 2 || !sums_can_cut(pb->cx, r))
+        return 0;
+    Matrix any = matrix_of(pb, r, outs, &shapes[0]);
+    if (!open_kernel(&any))
+        return 0;
+    int n = sizeof shapes / sizeof *shapes;
+    for (int i = 0; i < n; i++) {
+        Matrix m = matrix_of(pb, r, outs, &shapes[i]);
+        shape_branch(pb, &m, outs);
+        pb_else(pb);
+    }
+    return n;
+}
