@@ -102,7 +102,8 @@ struct KStm {
     KVar *top; /* HEAP: the bytes that are in use, changed too */
     KBuf *buf;
     KBuf *with; /* COPY: from where; FRAGMENTS, MULTIPLY: the private array that they change */
-    KTile tile; /* the same two; args of FRAGMENTS: the sub-group's first row and column */
+    KTile tile; /* the same; args: of COPY, row and place in it; of FRAGMENTS, the sub-group's first
+                   row and column */
     const KExp *x[3]; /* what is optional may be NULL */
     KBlock body[2];
     PrimOp op;          /* ATOMIC; N_PRIM_OPS: exchange */

@@ -40,11 +40,9 @@ typedef struct {
 typedef struct {
     const Operand *o;
     bool turned;
-    const KExp *apart; /* host: its rows, in memory */
-    int from;          /* in the tiles of a stage */
-    const KExp *row,
-        *begin;        /* of the thread's first copy, in a tile: its row, what it begins with */
-    const KExp *place; /* ... where it lies there */
+    const KExp *apart;       /* host: its rows, in memory */
+    int from;                /* in the tiles of a stage */
+    const KExp *row, *begin; /* of the thread's first copy, in a tile: its row, where in that */
 } Factor;
 
 typedef struct {
@@ -105,13 +103,17 @@ static int stage_of(const Shape *s)
 
 /* --- Which products -------------------------------------------------------------------------- */
 
+/* The operator's sum of its two parameters? */
 static bool is_sum(const Lambda *op)
 {
     const Body *b = op->body;
     const Exp *e = b->stms.n == 1 ? b->stms.at[0].exp : NULL;
-    return e && e->kind == E_PRIM && e->prim.op == OP_ADD && e->prim.type == T_F32 &&
-           b->res.at[0].var == b->stms.at[0].pat.at[0] && e->prim.args.at[0].var != NULL &&
-           e->prim.args.at[1].var != NULL && e->prim.args.at[0].var != e->prim.args.at[1].var;
+    if (!e || e->kind != E_PRIM || e->prim.op != OP_ADD || e->prim.type != T_F32 ||
+        b->res.at[0].var != b->stms.at[0].pat.at[0])
+        return false;
+    const Var *x = e->prim.args.at[0].var, *y = e->prim.args.at[1].var;
+    const Var *p = op->params.at[0], *q = op->params.at[1];
+    return (x == p && y == q) || (x == q && y == p);
 }
 
 /* The operand of which v is the value in f32; N_SIDES: of none. */
@@ -269,19 +271,15 @@ static const KExp *find_factors(Matrix *m)
 
 /* --- Copies ---------------------------------------------------------------------------------- */
 
-/* The thread's first copy of a tile: where it is in the tile, and where that lies there. */
+/* The thread's first copy of a tile. */
 static void locate(Matrix *m, int side)
 {
     KGen *kg = m->kg;
-    Arena *a = kg->cx->perm;
     Factor *f = &m->factor[side];
     int pitch = pitch_of(m, side);
     const KExp *in_row = kg_int(kg, pitch / COPY), *eight = kg_int(kg, COPY);
     f->row = kb_let(kg->kb, "row", kg_quot(kg, m->thread, in_row));
     f->begin = kb_let(kg->kb, "begin", kg_mul(kg, kg_rem(kg, m->thread, in_row), eight));
-    const KExp *change = kg_mul(kg, kg_rem(kg, f->row, eight), eight);
-    const KExp *at = kx_prim2(a, OP_XOR, f->begin, change);
-    f->place = kb_let(kg->kb, "place", kg_add(kg, kg_mul(kg, f->row, kg_int(kg, pitch)), at));
 }
 
 /* Copies the tile of a side from k0 on to stage `stage`. */
@@ -291,7 +289,7 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
     const Factor *f = &m->factor[side];
     const NestDim *d = m->s.dim[side];
     const KExp *across = f->turned ? f->begin : f->row, *along = f->turned ? f->row : f->begin;
-    const KExp *at_once = kg_int(kg, rows_at_once(m, side)), *pitch = kg_int(kg, pitch_of(m, side));
+    const KExp *at_once = kg_int(kg, rows_at_once(m, side));
     const KExp *stage_at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
     const KExp *number = kb_let(kg->kb, "number", kg_add(kg, m->first[side], across));
     const KExp *k = kb_let(kg->kb, "k", kg_add(kg, k0, along));
@@ -299,8 +297,6 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
     kg_let(kg, d->idx, number);
     kg_let(kg, m->r->k, k);
     const KExp *from = kb_let(kg->kb, "from", kg_at(kg, f->o->from.at.offset));
-    const KExp *to =
-        kb_let(kg->kb, "to", kg_add(kg, kg_add(kg, stage_at, kg_int(kg, f->from)), f->place));
     const KExp *turn =
         kb_for(kg->kb, "i", kg_int(kg, 0), kg_int(kg, turns_of(m, side)), kg_int(kg, 1));
     kg_loop_unroll(kg, turns_of(m, side));
@@ -309,7 +305,10 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
         kg_and(kg, kg_lt(kg, f->turned ? number : kg_add(kg, number, rows), kg_atom(kg, d->width)),
                kg_lt(kg, f->turned ? kg_add(kg, k, rows) : k, m->share.to));
     KStm copy = {.kind = KST_COPY, .buf = m->tiles, .with = f->o->from.mem};
-    copy.x[0] = kg_add(kg, to, kg_mul(kg, rows, pitch));
+    copy.tile.pitch[0] = pitch_of(m, side);
+    vec_push(kg->cx->perm, &copy.args, kg_add(kg, f->row, rows));
+    vec_push(kg->cx->perm, &copy.args, f->begin);
+    copy.x[0] = kg_add(kg, stage_at, kg_int(kg, f->from));
     copy.x[1] = kg_add(kg, from, kg_mul(kg, rows, kg_host(kg, f->apart)));
     copy.x[2] = there;
     kb_stm(kg->kb, copy);
@@ -568,6 +567,9 @@ static Kernel *matrix_kernel(Matrix *m, const ArrLoc *outs)
 {
     KGen *kg = m->kg;
     int64_t n = (int64_t)stage_of(&m->shape) * m->shape.stages;
+    int64_t sums = (int64_t)m->shape.blocks.size[ROWS] * sums_pitch(&m->shape);
+    ASSERT(m->shape.stages > 1 && m->shape.blocks.depth > KTILE_DEPTH); /* see reduce_block */
+    ASSERT(sums * prim_type_bytes[T_F32] <= n * prim_type_bytes[KTILE_ELEM]);
     m->tiles = kg_param_local(kg, "tiles", T_F16, sx_const(kg->cx, n));
     m->tiles->align = ALIGN;
     for (int d = 0; d < N_SIDES; d++)
@@ -582,7 +584,7 @@ static Kernel *matrix_kernel(Matrix *m, const ArrLoc *outs)
     return kg_finish(kg);
 }
 
-/* Host: 0 where there are no matrix units, or groups so large. */
+/* Host: 0 where there are no matrix units, or work-items work for themselves. */
 static const KExp *fits_device(const Matrix *m)
 {
     Ctx *cx = m->kg->cx;

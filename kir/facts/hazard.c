@@ -205,9 +205,15 @@ static bool writes(const Access *a)
     return kstm_writes(a->stm);
 }
 
+/* Tiles that are copied in rounds are kept apart by these, and by the maker. */
+static bool in_rounds(const Access *a)
+{
+    return a->stm->kind == KST_COPY || a->stm->kind == KST_FRAGMENTS;
+}
+
 static bool one_step(const Access *a)
 {
-    return a->stm->kind != KST_LOAD && a->stm->kind != KST_STORE;
+    return a->stm->kind != KST_LOAD && a->stm->kind != KST_STORE && !in_rounds(a);
 }
 
 static bool same_alone(const Hazard *h, const Access *a, const Access *b)
@@ -328,12 +334,6 @@ static Meeting meeting(const Hazard *h, const Access *a, const KExp *at, const A
     if (known && d < m && -d < n)
         return uniform_store(h, a) ? APART : MEET;
     return known && kuniform_exp(h->places.uniform, b->at) ? APART : MEET;
-}
-
-/* Tiles that are copied in rounds are kept apart by these, and by the maker. */
-static bool in_rounds(const Access *a)
-{
-    return a->stm->kind == KST_COPY || a->stm->kind == KST_FRAGMENTS;
 }
 
 static bool conflict(const Hazard *h, const Access *a, const KExp *at, const Access *b)

@@ -372,6 +372,20 @@ static void check_told(Check *c, const KStm *s)
 
 enum { COPY_BYTES = 16 };
 
+/* Two numbers, and tiles whose rows are of so many elements. */
+static void check_place(Check *c, const KStm *s, int pitch, int other)
+{
+    if (s->args.n != 2)
+        wrong(c, "a place in %d dimensions", s->args.n);
+    for (int i = 0; i < 2; i++) {
+        int of = i == 0 ? pitch : other;
+        check_exp(c, s->args.at[i]);
+        want_elem(c, "place", s->args.at[i]->type, T_I64);
+        if (of <= 0 || of % (KTILE_BESIDE * KTILE_BESIDE))
+            wrong(c, "rows of %d elements", of);
+    }
+}
+
 /* Words of 16 bytes, from memory where that has room for them. */
 static void check_copy(Check *c, const KStm *s)
 {
@@ -380,6 +394,7 @@ static void check_copy(Check *c, const KStm *s)
     for (int i = 1; i < 3; i++)
         check_exp(c, s->x[i]);
     want_elem(c, "position", s->x[1]->type, T_I64);
+    check_place(c, s, s->tile.pitch[0], s->tile.pitch[0]);
     want_elem(c, "condition", s->x[2]->type, T_BOOL);
     bool word = s->buf->align >= COPY_BYTES && s->with->elem == s->buf->elem;
     if (s->buf->space != KS_LOCAL || s->with->space != KS_GLOBAL || !word)
@@ -417,14 +432,7 @@ static void check_fragments(Check *c, const KStm *s)
     want_elem(c, "position", s->x[1]->type, T_I64);
     want_buf(c, s->with);
     check_private(c, "fragments", s->with, T_U32, ktile_words(t));
-    if (s->args.n != 2)
-        wrong(c, "a place in %d dimensions", s->args.n);
-    for (int i = 0; i < 2; i++) {
-        check_exp(c, s->args.at[i]);
-        want_elem(c, "place", s->args.at[i]->type, T_I64);
-        if (t->pitch[i] <= 0 || t->pitch[i] % (KTILE_BESIDE * KTILE_BESIDE))
-            wrong(c, "rows of %d elements", t->pitch[i]);
-    }
+    check_place(c, s, t->pitch[0], t->pitch[1]);
     if (s->buf->space != KS_LOCAL || s->buf->elem != KTILE_ELEM)
         wrong(c, "tiles of %s in %s memory", prim_type_text[s->buf->elem],
               kspace_text[s->buf->space]);

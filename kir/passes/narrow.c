@@ -399,11 +399,15 @@ static void walk_if(Narrow *w, KStm *s)
             kranges_assume(w->ranges, cond, k == 1);
 }
 
+static bool is_about_tiles(const KStm *s)
+{
+    return s->kind == KST_COPY || s->kind == KST_FRAGMENTS;
+}
+
 /* Which operands may be indices: positions. */
 static bool takes_index(const KStm *s, int i)
 {
-    bool two = s->kind == KST_COPY || s->kind == KST_FRAGMENTS;
-    return (i == 0 || (i == 1 && two)) && s->buf && s->x[i];
+    return (i == 0 || (i == 1 && is_about_tiles(s))) && s->buf && s->x[i];
 }
 
 static void walk_stm(Narrow *w, const KBlock *b, KStm *s)
@@ -425,7 +429,7 @@ static void walk_stm(Narrow *w, const KBlock *b, KStm *s)
         if (s->x[i])
             s->x[i] = takes_index(s, i) ? either(w, s->x[i]) : wide(w, s->x[i]);
     for (int i = 0; i < s->args.n; i++)
-        s->args.at[i] = wide(w, s->args.at[i]);
+        s->args.at[i] = is_about_tiles(s) ? either(w, s->args.at[i]) : wide(w, s->args.at[i]);
     walk(w, &s->body[0]);
 }
 

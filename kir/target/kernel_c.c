@@ -17,7 +17,11 @@ static void copy_text(Out *o, const KStm *s)
 {
     out_puts(o, "MF_COPY(");
     from_text(o, s->buf, s->x[0]);
-    out_puts(o, ", ");
+    for (int i = 0; i < 2; i++) {
+        out_puts(o, ", ");
+        exp_c(o, s->args.at[i], P_SELECT);
+    }
+    out_printf(o, ", %d, ", s->tile.pitch[0]);
     from_text(o, s->with, s->x[1]);
     out_puts(o, ", ");
     exp_c(o, s->x[2], P_SELECT);

@@ -196,6 +196,11 @@ static void put_with_element(Out *o, const KStm *s)
     out_puts(o, "]");
 }
 
+static void put_pitch(Out *o, const KStm *s)
+{
+    out_printf(o, " pitch %d", s->tile.pitch[0]);
+}
+
 static void put_tile(Out *o, const KStm *s)
 {
     const KTile *t = &s->tile;
@@ -338,7 +343,7 @@ static const Putter putters[] = {
     {"text", put_text},     {"{", put_block},
     {"else", put_else},     {"fun", put_fun},
     {"with", put_with},     {"with@", put_with_element},
-    {"tile", put_tile},
+    {"tile", put_tile},     {"pitch", put_pitch},
 };
 
 static void put_item(Out *o, const KStm *s, const char *item)

@@ -380,6 +380,12 @@ static void get_with_element(KReader *k, KStm *s)
     read_expect(k->r, ']', "']'");
 }
 
+static void get_pitch(KReader *k, KStm *s)
+{
+    read_expect_word(k->r, "pitch");
+    s->tile.pitch[0] = read_small(k->r, "a number of elements");
+}
+
 static void get_tile(KReader *k, KStm *s)
 {
     KTile *t = &s->tile;
@@ -523,7 +529,7 @@ static const Getter getters[] = {
     {"text", get_text},     {"{", get_block},
     {"else", get_else},     {"fun", get_fun},
     {"with", get_with},     {"with@", get_with_element},
-    {"tile", get_tile},
+    {"tile", get_tile},     {"pitch", get_pitch},
 };
 
 static void get_item(KReader *k, KStm *s, const char *item)

@@ -25,7 +25,7 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(PEEK, "V = @"),
     ROW(POST, "@ = 1"),
     ROW(PREFETCH, "@"),
-    ROW(COPY, "@ = with@ if 2"),
+    ROW(COPY, "@ at args pitch = with@ if 2"),
     ROW(ROUND, "0"),
     ROW(FRAGMENTS, "with from @ and 1 at args tile"),
     ROW(MULTIPLY, "with from b tile"),

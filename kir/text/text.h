@@ -42,8 +42,8 @@
  *   "0" "1" "2" operands;  "=0" "at0" with a word before, may be missing;  "by" the step of a FOR
  *   "op" of an ATOMIC;  "unroll";  "likely";  "label";  "target";  "fence";  "site";  "args";
  * "text";  "fun"
- *   "with" buffer `with`; "with@" its element x[1]; "tile": ROWS COLS "half" INT "k" INT, of each
- * of the two its pitch and if it is "turned"
+ *   "with" buffer `with`; "with@" its element x[1]; "pitch" INT of the first; "tile": ROWS COLS
+ * "half" INT "k" INT, of each of the two its pitch and if it is "turned"
  *   "{" block;  "else" second block, may be missing */
 typedef struct {
     KStmKind kind;

@@ -25,15 +25,14 @@ RT_CL_NUMBER(rt_cl_ulong, GLOBAL_MEM_SIZE, 0)
 RT_CL_NUMBER(rt_cl_ulong, LOCAL_MEM_SIZE, 0)
 RT_CL_NUMBER(rt_cl_bits, DOUBLE_FP_CONFIG, 0)
 
-enum { RT_CL_NVIDIA = 0x10de }; /* a vendor */
-
 /* What OpenCL leaves open: NVIDIA's groups never stop for others once they run, and on a CPU each
  * has a thread of the system. */
 static bool rt_cl_tells(rt_cl_device_id d, rt_rank rank)
 {
+    enum { NVIDIA = 0x10de };
     char extensions[8192] = "";
     rt_cl()->GetDeviceInfo(d, RT_CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
-    bool goes_on = rank.cpu || rt_cl_VENDOR_ID(d) == RT_CL_NVIDIA;
+    bool goes_on = rank.cpu || rt_cl_VENDOR_ID(d) == NVIDIA;
     return goes_on && strstr(extensions, "cl_khr_int64_base_atomics");
 }
 
@@ -43,8 +42,7 @@ static bool rt_cl_matrix_units(rt_cl_device_id d)
 {
     enum { CAPABILITY_MAJOR = 0x4000, LEAST = 8 };
     rt_cl_uint major = 0;
-    return rt_cl_VENDOR_ID(d) == RT_CL_NVIDIA &&
-           rt_cl()->GetDeviceInfo(d, CAPABILITY_MAJOR, sizeof major, &major, NULL) == 0 &&
+    return rt_cl()->GetDeviceInfo(d, CAPABILITY_MAJOR, sizeof major, &major, NULL) == 0 &&
            major >= LEAST;
 }
 
@@ -70,7 +68,7 @@ static void rt_cl_describe(rt_dev_info *i, rt_cl_platform_id p, rt_cl_device_id 
      * turns; PoCL and Oclgrind run one group after the other. */
     i->groups_wait = strstr(i->platform_name, "NVIDIA") != NULL;
     i->parts_meet = i->hides_local = i->groups_wait;
-    i->matrix_units = rt_cl_matrix_units(d);
+    i->matrix_units = i->groups_wait && rt_cl_matrix_units(d);
     i->has_f64 = rt_cl_DOUBLE_FP_CONFIG(d) != 0;
     i->tells = rt_cl_tells(d, i->rank);
     /* A program of PoCL's or Oclgrind's costs a quarter of a second before its first kernel, and

@@ -14,7 +14,7 @@ static inline void mf_copy(__local void *to, const __global void *from, bool the
     __asm__ volatile("cp.async.cg.shared.global.L2::128B [%0],[%1],16,%2;" : : "r"((uint)(size_t)to), "l"(from), "r"(there ? 16 : 0)
                      : "memory");
 }
-#define MF_COPY(to, from, there) mf_copy(to, from, there)
+#define MF_COPY(tile, row, at, pitch, from, there) mf_copy((tile) + mf_place((uint)(row), (uint)(at), pitch), from, there)
 #define MF_ROUND(n)                                               \
     __asm__ volatile("cp.async.commit_group;" : : : "memory");    \
     __asm__ volatile("cp.async.wait_group %0;" : : "n"((int)(n)) : "memory")
@@ -85,7 +85,7 @@ static inline void mf_copy(__local void *to, const __global void *from, bool the
 {
     *(__local uint4 *)to = there ? *(const __global uint4 *)from : (uint4)(0);
 }
-#define MF_COPY(to, from, there) mf_copy(to, from, there)
+#define MF_COPY(tile, row, at, pitch, from, there) mf_copy((tile) + mf_place((uint)(row), (uint)(at), pitch), from, there)
 #define MF_ROUND(n)
 
 /* A lane's sums are of the rows and columns of which the instruction would give them: of 16 x 8 two neighbours in row lane / 4, and

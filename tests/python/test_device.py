@@ -230,7 +230,7 @@ def test_cuda(tmp_path):
                            capture_output=True, text=True)
     if built.returncode:
         pytest.skip("CL/cl.h (opencl-headers)")
-    r = subprocess.run([sys.executable, HERE / "cuda.py", "--alone"], capture_output=True, text=True, timeout=300,
+    r = subprocess.run([sys.executable, HERE / "shared_cuda.py", "--alone"], capture_output=True, text=True, timeout=300,
                        env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": str(HERE.parent.parent / "python")})
     if "no OpenCL device found" in r.stderr:
         pytest.skip("an OpenCL device")

@@ -1,6 +1,6 @@
 """Memory shared by CUDA: with whoever has `__cuda_array_interface__`; with CuPy, PyTorch and JAX, where they are installed and there is a device
 of NVIDIA's. In the suite a stand-in for libcuda takes its place (tests/runtime/cuda_on_opencl.c), and nobody else is asked.
-usage: cuda.py [--alone]    (with the package on Python's path)"""
+usage: shared_cuda.py [--alone]    (with the package on Python's path)"""
 import ctypes
 import gc
 import importlib.util

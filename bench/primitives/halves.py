@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Times products of f16 with sums of f32 (halves.sf) on a GPU, beside PyTorch's, and checks them against f64.
+
+    CFLAGS=-O1 minifut compile --portable -o halves bench/primitives/halves.sf
+    python3 bench/primitives/halves.py ./halves [-d DEVICE]
+
+Of each shape: microseconds of a run and of its kernels (medians of 15), TFLOP/s of the latter, the relative error, PyTorch's microseconds."""
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from values import read_binary, write_values  # noqa: E402
+
+RUNS = 15
+SHAPES = [("plain", 0, 4096, 4096, 4096), ("second_turned", 0, 4096, 4096, 4096), ("first_turned", 0, 4096, 4096, 4096),
+          ("layer", 0, 4096, 4096, 4096), ("plain", 0, 8192, 8192, 8192), ("plain", 0, 1024, 1024, 1024), ("plain", 0, 2048, 2048, 2048),
+          ("batch", 64, 256, 256, 256), ("plain", 0, 4096, 128, 4096), ("plain", 0, 128, 32768, 128), ("plain", 0, 1000, 1000, 1000),
+          ("plain", 0, 1003, 1001, 999)]
+
+
+def median(xs):
+    return sorted(xs)[len(xs) // 2]
+
+
+def of_torch(f):
+    """Microseconds by events of the device."""
+    times = []
+    for _ in range(RUNS + 3):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        f()
+        end.record()
+        end.synchronize()
+        times.append(1e3 * begin.elapsed_time(end))
+    return median(times[3:])
+
+
+def given(entry, a, b, bias):
+    a = a.mT if entry == "first_turned" else a
+    b = b.mT if entry == "second_turned" else b
+    return [x.contiguous().cpu().numpy() for x in ([a, b, bias] if entry == "layer" else [a, b])]
+
+
+def run(program, device, entry, values):
+    """The result; microseconds of a run, of its kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_values(f"{folder}/in", values)
+        with open(f"{folder}/in", "rb") as f:
+            r = subprocess.run([program, "-d", device, "-e", entry, "-b", "-P", "-r", str(RUNS), "-t", f"{folder}/times"], stdin=f,
+                               capture_output=True, check=True)
+        times = [float(line) for line in Path(f"{folder}/times").read_text().split()]
+    rows = [line.split() for line in r.stderr.decode().splitlines() if re.match(r"\s*seg\w+_\d+ ", line)]
+    return read_binary(r.stdout)[0], median(times), sum(float(row[3]) for row in rows) / RUNS
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("program")
+    options.add_argument("-d", "--device", default="NVIDIA")
+    args = options.parse_args()
+    torch.manual_seed(16)
+    print(f"{'product':32} {'run':>8} {'kernels':>8} {'TFLOP/s':>8} {'error':>8} {'PyTorch':>8}")
+    for entry, z, m, k, n in SHAPES:
+        batch = [z] if z else []
+        a, b, bias = (torch.randn(*s, device="cuda").half() for s in ([*batch, m, k], [*batch, k, n], [n]))
+        got, us, kernels = run(args.program, args.device, entry, given(entry, a, b, bias))
+        want = a.double() @ b.double()
+        want = torch.relu(want + bias.double()) if entry == "layer" else want
+        error = float((torch.from_numpy(got.copy()).cuda().double() - want).norm() / want.norm())
+        del want
+        shape = f"{entry} {str(z) + ' x ' if z else ''}{m} x {k} x {n}"
+        print(f"{shape:32} {us:8.1f} {kernels:8.1f} {2e-6 * max(z, 1) * m * k * n / kernels:8.0f} {error:8.1e} {of_torch(lambda: a @ b):8.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
