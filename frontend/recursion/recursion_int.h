@@ -50,7 +50,8 @@ typedef struct {
 
 /* The atom with what stands for its variable. */
 Atom subst_in(Ctx *cx, Subst *su, Atom a);
-/* a as a value of type t: the same elements in the same shape, whose sizes have other names. */
+/* a as a value of type t: the same elements in their order, in a shape whose sizes have other
+ * names, or as one row. */
 Atom as_type(Bld *bl, Loc loc, Atom a, Type t);
 /* Binds the names of pat to vals. */
 void define_results(Bld *bl, Loc loc, const Vars *pat, const Atoms *vals);

@@ -9,7 +9,7 @@ Atom subst_in(Ctx *cx, Subst *su, Atom a)
 Atom as_type(Bld *bl, Loc loc, Atom a, Type t)
 {
     Type have = atom_type(a);
-    ASSERT(have.rank == t.rank && have.elem == t.elem);
+    ASSERT(have.elem == t.elem);
     if (type_eq(have, t))
         return a;
     Exp *e = exp_new(bl->cx, E_RESHAPE, loc);

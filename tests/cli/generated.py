@@ -437,7 +437,7 @@ def matrix_units(box):
     for entry in ("plain", "rows", "batch"):
         for stdin, tiles in shapes.items():
             for units in "10" if stdin == min(shapes) else "1":
-                _, said = box.run(["./products", "-e", entry, "--matrix-units", units, "-D", "--build-option=-cl-opt-disable"], 0,
+                _, said = box.run(["./products", "-e", entry, "--matrix-units", units, "-D", "--build-option=-cl-opt-disable"], 0, "Built kernel",
                                   stdin=("2i64 " if entry == "batch" else "") + stdin, out="^true$", env={"MINIFUT_CODE": "gpu", "XDG_CACHE_HOME": ""})
                 if ("Built kernel segmatrix" in said) != bool(tiles and units == "1"):
                     raise Failed(f"{entry} {stdin}, units {units}: {said}")
