@@ -37,7 +37,7 @@
     "rotate" "reverse" "transpose" "rearrange" "flatten" "flatten_3d" "flatten_4d" "unflatten"
     "unflatten_3d" "unflatten_4d" "concat" "length" "indices" "head" "last" "tail" "init" "take"
     "drop" "split" "copy" "sum" "product" "minimum" "maximum" "id" "const" "flip" "curry"
-    "uncurry" "null" "foldl" "foldr" "and" "or" "all" "any" "partition2" "concat_to"
+    "uncurry" "null" "foldl" "foldr" "and" "or" "all" "any" "partition2" "flatmap" "concat_to"
     "flatten_to" "manifest" "hist" "spread" "iterate" "iterate_until" "iterate_while" "sized"
     "rep" "r32" "t32" "r64" "t64" "not" "opaque" "trace" "break" "jvp" "jvp2" "vjp" "vjp2"
     "jvp_vec" "jvp2_vec" "vjp_vec" "vjp2_vec" "jmp" "jmp2" "mjp" "mjp2"

@@ -30,7 +30,7 @@ syn keyword sfBuiltin iota replicate tabulate tabulate_2d tabulate_3d rotate rev
 syn keyword sfBuiltin rearrange flatten flatten_3d flatten_4d unflatten unflatten_3d unflatten_4d
 syn keyword sfBuiltin concat length indices head last tail init take drop split copy sum product
 syn keyword sfBuiltin minimum maximum id const flip curry uncurry null foldl foldr and or all any
-syn keyword sfBuiltin partition2 concat_to flatten_to manifest hist spread iterate iterate_until
+syn keyword sfBuiltin partition2 flatmap concat_to flatten_to manifest hist spread iterate iterate_until
 syn keyword sfBuiltin iterate_while sized rep r32 t32 r64 t64 not opaque trace break
 syn keyword sfBuiltin jvp jvp2 vjp vjp2 jvp_vec jvp2_vec vjp_vec vjp2_vec jmp jmp2 mjp mjp2 with_vjp with_vjp_tape stop_gradient
 
