@@ -47,6 +47,21 @@ void check_attr(Ck *ck, const Attr *a);
 /* Of what has no value: warns of attributes that mean nothing, refuses those of values. */
 void check_attrs(Ck *ck, const Attrs *as);
 
+/* What an attribute stands before. */
+typedef enum {
+    BEFORE_EXP = 1,
+    BEFORE_LOOP = 2, /* an expression with a loop in it, or in a function that it applies */
+    BEFORE_SOAC = 4, /* ... with a function of arrays in it, like map, that becomes a loop */
+    BEFORE_DEF = 8,
+    BEFORE_RECURSION = 16, /* the definition of a function that calls itself */
+    BEFORE_PAT = 32,
+} AttrPlace;
+
+/* What any of them belongs before: AttrPlaces. */
+unsigned attrs_before(const Attrs *as);
+/* Warns of attributes that are ignored before what they stand before: `places`, AttrPlaces. */
+void warn_attrs(const Attrs *as, unsigned places);
+
 /* --- check_type.c --------------------------------------------------------------------------- */
 
 /* Where a type stands decides what an anonymous size `[]` in it means. */
@@ -123,8 +138,8 @@ void reveal_def(Ck *ck, Def *d);
 /* Reports sizes made up in the definition (from id `first_id` on) that are used too early, or never
  * decided. */
 void causality_def(Ck *ck, Def *d, int first_id);
-/* warn.c: warns of comparisons of arrays, of loops that cannot be unrolled as they should, and of
- * checks that remain where they should not. */
+/* warn.c: warns of comparisons of arrays, of attributes that are ignored where they are, of loops
+ * that cannot be unrolled as they should, and of checks that remain where they should not. */
 void warn_def(Ck *ck, const Def *d);
 /* exhaust.c: reports patterns that do not match all values, together those of a match; warns of
  * cases that are never reached. */

@@ -67,6 +67,7 @@ static void pat_takes(Ck *ck, Pat *p, AType *t)
 AType *check_pat(Ck *ck, Pat *p, TypePlace at)
 {
     check_attrs(ck, &p->attrs);
+    warn_attrs(&p->attrs, BEFORE_PAT);
     switch (p->kind) {
     case P_VAR:
         p->bind = new_binding(ck, BIND_LOCAL, p->name, p->loc);

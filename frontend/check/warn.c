@@ -79,6 +79,86 @@ static void warn_constant(const AExp *e)
                   e->app.fn->var.name);
 }
 
+/* --- Attributes ----------------------------------------------------------------------------- */
+
+typedef struct {
+    Arena *a;
+    unsigned found; /* AttrPlaces */
+    VEC(const Def *) seen;
+} Search;
+
+static bool may_be_function(void *env, const AType *t)
+{
+    return t->kind == TY_FUN || t->kind == TY_ERROR || type_any_part(t, may_be_function, env);
+}
+
+static bool takes_function(const AType *t)
+{
+    for (; t->kind == TY_FUN; t = t->fun.result)
+        if (may_be_function(NULL, t->fun.param))
+            return true;
+    return false;
+}
+
+static void find_loops(void *env, AExp *e);
+
+/* Functions that are not known here may have any. */
+static void find_loops_of(Search *s, const Binding *b, const AType *t)
+{
+    if (b && b->kind == BIND_BUILTIN) {
+        s->found |= !b->type || takes_function(b->type) ? BEFORE_SOAC : 0;
+        return;
+    }
+    const Def *d = b && b->kind == BIND_DEF ? b->def : NULL;
+    if (!d || !d->body || d->wrong) {
+        s->found |= !t || may_be_function(NULL, t) ? BEFORE_LOOP | BEFORE_SOAC : 0;
+        return;
+    }
+    for (int i = 0; i < s->seen.n; i++)
+        if (s->seen.at[i] == d)
+            return;
+    vec_push(s->a, &s->seen, d);
+    find_loops(s, d->body);
+}
+
+static void find_loops(void *env, AExp *e)
+{
+    Search *s = env;
+    s->found |= e->kind == AE_LOOP ? BEFORE_LOOP : 0;
+    if (e->kind == AE_VAR)
+        find_loops_of(s, e->var.bind, e->type);
+    aexp_children(e, find_loops, s);
+}
+
+static unsigned exp_places(Warn *w, const Attrs *as, AExp *e)
+{
+    Search s = {.a = w->ck->a};
+    if (attrs_before(as) & (BEFORE_LOOP | BEFORE_SOAC))
+        find_loops(&s, e);
+    return BEFORE_EXP | s.found;
+}
+
+typedef struct {
+    const Binding *bind;
+    bool found;
+} Use;
+
+static void find_use(void *env, AExp *e)
+{
+    Use *u = env;
+    u->found |= e->kind == AE_VAR && e->var.bind == u->bind;
+    if (!u->found)
+        aexp_children(e, find_use, u);
+}
+
+static unsigned def_places(const Def *d)
+{
+    Use u = {.bind = d->bind};
+    if (attrs_before(&d->attrs) & BEFORE_RECURSION)
+        find_use(&u, d->body);
+    return BEFORE_DEF | (u.found ? BEFORE_RECURSION : 0);
+}
+
 /* --- unroll --------------------------------------------------------------------------------- */
 
 /* Whether the number is one that is known once definitions are written out. */
@@ -218,6 +298,7 @@ static void look(void *env, AExp *e)
     }
     if (e->kind == AE_ATTR) {
         const Attr *unroll = attr_find(&e->attr.attrs, "unroll");
+        warn_attrs(&e->attr.attrs, exp_places(w, &e->attr.attrs, e->attr.e));
         if (unroll)
             warn_unroll(e->attr.e, unroll);
         w->checks |= attr_has(&e->attr.attrs, "warn", "safety_checks");
@@ -239,5 +320,6 @@ static void look(void *env, AExp *e)
 void warn_def(Ck *ck, const Def *d)
 {
     Warn w = {.ck = ck};
+    warn_attrs(&d->attrs, def_places(d));
     look(&w, d->body);
 }
