@@ -89,9 +89,13 @@ class Scalar:
     def rounded(self, value, where):
         if self.dtype.itemsize < 8 and not math.isinf(value):
             with np.errstate(over="ignore"):
-                if np.isinf(self.dtype.type(value)):
-                    raise ArgumentValueError(f"{where}: {value!r} is too large for {self.name}")
+                self.bounded(value, self.dtype.type(value), where)
         return value
+
+    def bounded(self, value, x, where):
+        """x is the value as this type has it: no infinity that the value is not."""
+        if np.isinf(x) and not (isinstance(value, (float, np.floating)) and np.isinf(value)):
+            raise ArgumentValueError(f"{where}: {value!r} is too large for {self.name}")
 
     def exact(self, value, where):
         """An integer, or a float of NumPy, whose type says how many digits are meant."""
@@ -100,8 +104,9 @@ class Scalar:
                 x = self.dtype.type(value)
             except OverflowError:
                 x = self.dtype.type("inf")
+        self.bounded(value, x, where)
         if isinstance(value, int):
-            same = np.isfinite(x) and int(x) == value
+            same = int(x) == value
         else:
             same = x == value or (x != x and value != value)
         if not same:
@@ -212,16 +217,20 @@ class Array:
         if x.dtype.kind in "iu" and kind == "f":
             with np.errstate(over="ignore"):
                 y = x.astype(self.dtype)
-            if not np.isfinite(y).all() or any(int(b) != int(a) for a, b in zip(x.flat, y.flat)):
+            self.bounded(x, y, where)
+            if any(int(b) != int(a) for a, b in zip(x.flat, y.flat)):
                 raise ArgumentValueError(f"{where}: integers of the list would lose digits as {self.elem.name}")
             return y
         if x.dtype.kind == "f" and kind == "f":
             with np.errstate(over="ignore"):
                 y = x.astype(self.dtype)
-            if (np.isinf(y) & ~np.isinf(x)).any():
-                raise ArgumentValueError(f"{where}: a number of the list is too large for {self.elem.name}")
+            self.bounded(x, y, where)
             return y
         return x
+
+    def bounded(self, x, y, where):
+        if (np.isinf(y) & ~np.isinf(x)).any():
+            raise ArgumentValueError(f"{where}: a number of the list is too large for {self.elem.name}")
 
     def out(self):
         return POINTER()

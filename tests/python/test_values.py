@@ -1,4 +1,5 @@
 """Values of every kind, there and back, and what is refused."""
+import math
 import sys
 from collections import namedtuple
 
@@ -57,8 +58,19 @@ def test_halves():
     place = t.out()
     place.value = t.into(None, 1.5, "x", None)
     assert place.value == 0x3e00 and t.take(None, place) == 1.5 and t.dtype == np.float16
-    with pytest.raises(minifut.ArgumentValueError, match="too large for f16"):
-        t.into(None, 1e6, "x", None)
+    for large in (1e6, 70000, 65520, -70000, np.float64(7e4), np.int32(70000)):
+        with pytest.raises(minifut.ArgumentValueError, match="too large for f16"):
+            t.into(None, large, "x", None)
+    with pytest.raises(minifut.ArgumentValueError, match="2049 would lose digits as f16"):
+        t.into(None, 2049, "x", None)
+    assert t.python(np.float32("inf"), "x") == float("inf") and math.isnan(t.python(np.float32("nan"), "x"))
+    array = values.Array.__new__(values.Array)
+    array.elem, array.dtype = t, t.dtype
+    for large in ([1, 70000], [-70000, 1], [1.0, 7e4]):
+        with pytest.raises(minifut.ArgumentValueError, match="too large for f16"):
+            array.from_python(np.array(large), "x")
+    with pytest.raises(minifut.ArgumentValueError, match="would lose digits as f16"):
+        array.from_python(np.array([1, 2049]), "x")
 
 
 @pytest.mark.parametrize("name, dtype", [("bytes", "u1"), ("shorts", "i2"), ("ints", "i4"), ("longs", "u8"), ("floats", "f4"), ("doubles", "f8")])
