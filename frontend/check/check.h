@@ -51,7 +51,7 @@ void check_attrs(Ck *ck, const Attrs *as);
 typedef enum {
     BEFORE_EXP = 1,
     BEFORE_LOOP = 2, /* an expression with a loop in it, or in a function that it applies */
-    BEFORE_SOAC = 4, /* ... with a function of arrays in it, like map, that becomes a loop */
+    BEFORE_SOAC = 4, /* ... with a function of arrays in it, like map, that may become a loop */
     BEFORE_DEF = 8,
     BEFORE_RECURSION = 16, /* the definition of a function that calls itself */
     BEFORE_PAT = 32,

@@ -92,10 +92,11 @@ static bool may_be_function(void *env, const AType *t)
     return t->kind == TY_FUN || t->kind == TY_ERROR || type_any_part(t, may_be_function, env);
 }
 
-static bool takes_function(const AType *t)
+/* Like map, sum and copy, of which each may become a loop. */
+static bool takes_array(const AType *t)
 {
     for (; t->kind == TY_FUN; t = t->fun.result)
-        if (may_be_function(NULL, t->fun.param))
+        if (holds_array(t->fun.param))
             return true;
     return false;
 }
@@ -106,7 +107,7 @@ static void find_loops(void *env, AExp *e);
 static void find_loops_of(Search *s, const Binding *b, const AType *t)
 {
     if (b && b->kind == BIND_BUILTIN) {
-        s->found |= !b->type || takes_function(b->type) ? BEFORE_SOAC : 0;
+        s->found |= !b->type || takes_array(b->type) ? BEFORE_SOAC : 0;
         return;
     }
     const Def *d = b && b->kind == BIND_DEF ? b->def : NULL;
