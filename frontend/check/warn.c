@@ -87,11 +87,6 @@ typedef struct {
     VEC(const Def *) seen;
 } Search;
 
-static bool may_be_function(void *env, const AType *t)
-{
-    return t->kind == TY_FUN || t->kind == TY_ERROR || type_any_part(t, may_be_function, env);
-}
-
 /* Like map, sum and copy, of which each may become a loop. */
 static bool takes_array(const AType *t)
 {
@@ -112,7 +107,7 @@ static void find_loops_of(Search *s, const Binding *b, const AType *t)
     }
     const Def *d = b && b->kind == BIND_DEF ? b->def : NULL;
     if (!d || !d->body || d->wrong) {
-        s->found |= !t || may_be_function(NULL, t) ? BEFORE_LOOP | BEFORE_SOAC : 0;
+        s->found |= !t || ty_has_fun(t) || ty_has_error(t) ? BEFORE_LOOP | BEFORE_SOAC : 0;
         return;
     }
     for (int i = 0; i < s->seen.n; i++)
