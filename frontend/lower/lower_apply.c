@@ -264,8 +264,10 @@ static void find_result(Low *L, Recursion *r, const Env *env, Loc loc)
 static Val *call_recursive(Low *L, const Fun *fn, Val **args, Loc loc)
 {
     const Def *def = fn->def;
+    /* Another one of the same definition, made by another application of what is around it, has an
+     * environment of its own; where it names itself it has none. */
     for (Recursion *r = L->recursion; r; r = r->up)
-        if (r->fn->def == def)
+        if (r->fn->def == def && (!fn->env || fn->env == r->fn->env))
             return call_self(L, r, fn, args, loc);
     Env *outer = enter_def(L, fn, args, loc);
     Recursion r = {.up = L->recursion, .fn = fn, .self = {.name = def->name, .loc = def->loc}};

@@ -24,8 +24,12 @@ static Val *global_value(Low *L, const Def *def, const AType *use, const Env *en
     unsigned attrs = L->attrs;
     bool unsafe = L->unsafe;
     Loc site = L->site;
+    struct Recursion *recursion = L->recursion;
+    Val *acc = L->acc;
     if (tparams->n == 0)
         L->sc = L->root;
+    L->recursion = NULL; /* it belongs to no function that is being lowered */
+    L->acc = NULL;
     L->attrs = 0;
     L->unsafe = false;
     L->site = (Loc){0, 0};
@@ -42,6 +46,8 @@ static Val *global_value(Low *L, const Def *def, const AType *use, const Env *en
     L->attrs = attrs;
     L->unsafe = unsafe;
     L->site = site;
+    L->recursion = recursion;
+    L->acc = acc;
     return v;
 }
 

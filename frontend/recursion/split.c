@@ -239,8 +239,9 @@ static Exp *map_as_loop(Cut *c, const Exp *e, Stms *before)
 static Code *cannot(Cut *c, const Exp *e, Code *code)
 {
     if (!c->why) {
+        bool scan = e->kind == E_SCANOMAP; /* filters are made of such */
         c->why = arena_printf(c->cx->perm, "inside of a `%s`, which is not supported",
-                              form_info[e->kind].text);
+                              scan ? "scan` or `filter" : form_info[e->kind].text);
         c->f->failed = e->loc;
     }
     code->end = CODE_RETURN;

@@ -4,7 +4,9 @@
  *
  * becomes `let x = loop x = init while it calls itself do h x in g x`, where the tests are computed
  * in both. So what the function gives is computed once, and nothing but its parameters goes around.
- */
+ * Where the tests take more than scalars to compute, and the function gives scalars, these go
+ * around instead: else functions that apply each other before their tests would be computed twice
+ * at each level. */
 #include "frontend/recursion/recursion_int.h"
 
 static void emit_stms(Bld *bl, Subst *su, const Code *code)
@@ -35,8 +37,22 @@ static void settle_sizes(Bld *bl, Loc loc, const Vars *params, Atoms *next)
     }
 }
 
-/* The next parameters, and whether there is a next call. */
-static Body *emit_turn(const Cut *c, Bld bl, Subst *su, const Code *code)
+/* Is there more than scalars and elements before the last test? */
+static bool is_costly(const Code *code)
+{
+    if (code->end != CODE_BRANCH)
+        return false;
+    for (int i = 0; i < code->stms.n; i++) {
+        const Exp *e = code->stms.at[i].exp;
+        if (!exp_is(e, F_SCALAR) && e->kind != E_INDEX)
+            return true;
+    }
+    return is_costly(code->yes) || is_costly(code->no);
+}
+
+/* The next parameters, and whether there is a next call; `results` (may be NULL): what the function
+ * gives, if there is none. */
+static Body *emit_turn(const Cut *c, Bld bl, Subst *su, const Code *code, const Vars *results)
 {
     Ctx *cx = c->cx;
     const SelfCalls *f = c->f;
@@ -44,19 +60,22 @@ static Body *emit_turn(const Cut *c, Bld bl, Subst *su, const Code *code)
     if (code->end == CODE_BRANCH) {
         emit_stms(&bl, su, code);
         Atom test = subst_in(cx, su, code->test);
-        Body *yes = emit_turn(c, bld_new(cx), su, code->yes);
-        Body *no = emit_turn(c, bld_new(cx), su, code->no);
+        Body *yes = emit_turn(c, bld_new(cx), su, code->yes, results);
+        Body *no = emit_turn(c, bld_new(cx), su, code->no, results);
         res = bld_exps(&bl, "next", exp_if(cx, f->loc, test, yes, no));
         settle_sizes(&bl, f->loc, &f->params, &res);
         return bld_body(&bl, res);
     }
     bool again = code->end == CODE_TAIL;
-    if (again)
+    if (again || results)
         emit_stms(&bl, su, code);
     for (int i = 0; i < f->params.n; i++)
         vec_push(cx->perm, &res,
                  subst_in(cx, su, again ? code->vals.at[i] : atom_var(f->params.at[i])));
     vec_push(cx->perm, &res, atom_bool(again));
+    for (int i = 0; results && i < results->n; i++)
+        vec_push(cx->perm, &res,
+                 again ? atom_zero(results->at[i]->type.elem) : subst_in(cx, su, code->vals.at[i]));
     return bld_body(&bl, res);
 }
 
@@ -95,15 +114,25 @@ void emit_tail(Bld *bl, const Cut *c, const Code *start, const Vars *pat)
     settle_sizes(bl, f->loc, &f->params, &loop->loop.inits);
     vec_push(cx->perm, &loop->loop.params, loop->loop.cond);
     vec_push(cx->perm, &loop->loop.inits, atom_bool(true));
-    Body *turn = emit_turn(c, bld_new(cx), subst_new(cx), start);
+    bool carries = is_costly(start) && types_scalar(pat, 0, pat->n);
+    for (int i = 0; carries && i < pat->n; i++) {
+        Type t = pat->at[i]->type;
+        vec_push(cx->perm, &loop->loop.params, var_new(cx, pat->at[i]->base, t, f->loc));
+        vec_push(cx->perm, &loop->loop.inits, atom_zero(t.elem));
+    }
+    Body *turn = emit_turn(c, bld_new(cx), subst_new(cx), start, carries ? pat : NULL);
     Bld in = bld_new(cx);
     in.stms = turn->stms;
     settle_sizes(&in, f->loc, &f->params, &turn->res);
     loop->loop.body = bld_body(&in, turn->res);
     Atoms last = bld_exps(bl, f->name, loop);
     Subst *su = subst_new(cx);
+    Atoms res = {0};
     for (int i = 0; i < f->params.n; i++)
         subst_add(su, f->params.at[i], last.at[i]);
-    Atoms res = emit_end(c, bl, su, start, pat);
+    for (int i = 0; carries && i < pat->n; i++)
+        vec_push(cx->perm, &res, last.at[f->params.n + 1 + i]);
+    if (!carries)
+        res = emit_end(c, bl, su, start, pat);
     define_results(bl, f->loc, pat, &res);
 }

@@ -41,7 +41,7 @@ syn match sfNumber "0[xX]\x[0-9a-fA-F_]*\(\.\x[0-9a-fA-F_]*\)\?\([pP][-+]\?\d\+\
 syn match sfNumber "0[bB][01][01_]*\([iu]\(8\|16\|32\|64\)\)\?"
 syn match sfNumber "0[rR][IVXLCDM][IVXLCDM_]*\([iu]\(8\|16\|32\|64\)\)\?"
 syn match sfEscape "\\\(x\x\+\|o\o\+\|\d\+\|[^0-9]\)" contained
-syn match sfChar "'\([^\\']\|\\\(x\x\+\|o\o\+\|\d\+\|[^0-9]\)\)'" contains=sfEscape
+syn match sfChar "'\([^\\']\|\\\(x\x\+\|o\o\+\|\d\+\|\^[@-_]\|[A-Z][A-Z0-9]\+\|[^0-9]\)\)'" contains=sfEscape
 syn region sfString start=+"+ skip=+\\\_.+ end=+"+ contains=sfEscape
 
 syn keyword sfTodo TODO FIXME XXX contained
