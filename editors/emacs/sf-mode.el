@@ -84,7 +84,7 @@
     ("\\(\"\\)\\(?:[^\"\\\\]\\|\\\\\\(?:.\\|\n\\)\\)*\\(\"\\)"
      (1 (if (nth 8 (save-excursion (syntax-ppss (match-beginning 0)))) nil (string-to-syntax "|")))
      (2 (if (nth 8 (save-excursion (syntax-ppss (match-beginning 0)))) nil (string-to-syntax "|"))))
-    ("\\(?:^\\|[^a-zA-Z0-9_']\\)\\('\\)\\(?:[^\n\\\\']\\|\\\\\\(?:x[0-9a-fA-F]+\\|o[0-7]+\\|[0-9]+\\|^[@-_]\\|[A-Z][A-Z0-9]+\\|[^\n0-9]\\)\\)\\('\\)"
+    ("\\(?:^\\|[^a-zA-Z0-9_']\\)\\('\\)\\(?:[^\n\\\\']\\|\\\\\\(?:x[0-9a-fA-F]+\\|o[0-7]+\\|[0-9]+\\|\\^[@-_]\\|[A-Z][A-Z0-9]+\\|[^\n0-9]\\)\\)\\('\\)"
      (1 (if (nth 8 (save-excursion (syntax-ppss (match-beginning 1)))) nil (string-to-syntax "|")))
      (2 (if (nth 8 (save-excursion (syntax-ppss (match-beginning 1)))) nil (string-to-syntax "|")))))
    start end))
