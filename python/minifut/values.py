@@ -43,6 +43,11 @@ class Call:
     def __init__(self):
         self.made, self.owners, self.foreign, self.unique = [], [], False, False
 
+    def uses(self, kept):
+        """A kept value is an argument: results may lie in its memory, and in that of others in which it lies itself."""
+        self.owners.append(kept)
+        self.foreign = self.foreign or bool(kept.owners)
+
 
 class Scalar:
     def __init__(self, name):
@@ -174,10 +179,10 @@ class Array:
         if value.type.name != self.name:
             if value.dtype != self.dtype or value.ndim != self.rank:
                 refuse(where, self.name, value)
-        elif value.cx is cx and not (call.unique and value.exported):
-            call.owners.append(value)
+        elif value.cx is cx and not (call.unique and (value.exported or value.owners)):
+            call.uses(value)
             return value.pointer(where)
-        return self.into(cx, np.array(value), where, call)  # of another program or context, or seen from outside
+        return self.into(cx, np.array(value), where, call)  # of another program or context, seen from outside, or in memory of others
 
     def converted(self, value, where):
         """An array of NumPy with the type's elements, in order; or why that cannot be."""
@@ -314,9 +319,9 @@ class Composite:
         if not isinstance(value, DeviceValue):
             return None
         value.cx.alive()
-        if value.cx is not cx or value.type is not self:
+        if value.cx is not cx or value.type is not self or (call.unique and value.owners):
             return self.into(cx, value.get(), where, call)
-        call.owners.append(value)
+        call.uses(value)
         return value.pointer(where)
 
     def into(self, cx, value, where, call):
