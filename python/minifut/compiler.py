@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,8 +50,14 @@ def run(args, folder=None, check=True, env=None):
 
 def cache_folder():
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(base, "minifut", "python")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = Path(os.path.abspath(base), "minifut", "python")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        failed = None if os.access(folder, os.W_OK) else "it may not be written to"
+    except OSError as e:
+        failed = e.strerror
+    if failed:
+        raise Error(f"what is compiled cannot be kept in {folder}: {failed}. $XDG_CACHE_HOME names another place")
     return folder
 
 
@@ -80,7 +87,8 @@ class Source:
     def __init__(self, path=None, text=None, name="program", folder=None):
         self.path, self.text = path and Path(path), text
         self.name = self.path.name if path else name + ".sf"
-        self.folder = (self.path.resolve().parent if path else Path(folder or ".").resolve())
+        # A link is a program by its own name, in its own folder.
+        self.folder = Path(os.path.abspath(path)).parent if path else Path(folder or ".").resolve()
         if path and not self.path.is_file():
             raise FileNotFoundError(f"there is no program {path}")
 
@@ -100,10 +108,9 @@ class Source:
             finally:
                 file.unlink()
 
-
     def write(self, text, folder):
         """In a folder of the user's a file by another name, if one of that name is there."""
-        for name in self.name, f".{self.name[:-3]}-{os.getpid()}-{digest(text)[:8]}.sf":
+        for name in self.name, f".{self.name[:-3]}-{os.getpid()}-{threading.get_ident()}-{digest(text)[:8]}.sf":
             try:
                 with open(os.path.join(folder, name), "x", encoding="utf-8") as f:
                     f.write(text)
@@ -157,9 +164,9 @@ def load_index(path):
 
 def write_index(path, what):
     """In one step, as others may read it meanwhile."""
-    new = path.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps(what), encoding="utf-8")
-    os.replace(new, path)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix="new-", delete=False) as new:
+        new.write(json.dumps(what))
+    os.replace(new.name, path)
 
 
 def compile_to(home, folder, name, options, source):

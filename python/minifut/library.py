@@ -95,6 +95,7 @@ class Context:
         if self.driver != "native" and "Portable Computing Language" not in self.device:
             kernels = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "minifut")
             library.context_free(self.ptr)  # such drivers build kernels anew in each process, if nobody keeps them
+            self.ptr = None
             self.open(driver, name, threads, params, kernels)
         if tuning:
             self.load_tuning(tuning)

@@ -70,7 +70,7 @@ def encoded(t, value, where):
     """A value in the binary format of data files."""
     if isinstance(t, Array):
         x = np.array(value) if hasattr(value, "cx") else value
-        plain = isinstance(x, np.ndarray) and x.dtype == t.dtype and x.ndim == t.rank
+        plain = type(x) is np.ndarray and x.dtype == t.dtype and x.ndim == t.rank
         x = np.ascontiguousarray(x if plain else t.converted(x, where))
         elem = t.elem
     else:
