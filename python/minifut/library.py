@@ -4,6 +4,7 @@ import os
 import threading
 from collections import deque
 
+from .compiler import shown
 from .errors import ArgumentValueError, Error, OutOfMemory, RunError
 
 POINTER = ctypes.c_void_p
@@ -145,7 +146,7 @@ class Context:
         """Raises what a call that gave this code says, if it is none of success."""
         if not code:
             return
-        text = taken_text(self.library.context_get_error(self.ptr)).strip() or "the call failed"
+        text = shown(taken_text(self.library.context_get_error(self.ptr)).strip()) or "the call failed"
         if code == OUT_OF_MEMORY:
             raise OutOfMemory(text)
         text = text[len("Error: "):] if text.startswith("Error: ") else text

@@ -66,8 +66,17 @@ def test_cache(tmp_path, monkeypatch):
     monkeypatch.delenv("CFLAGS")
     m = minifut.compile('import "lib"\nentry main (x: i32) (xs: []i32): i32 = k * xs[x]', "text", folder=tmp_path)
     assert m.main(0, [5]) == 10 and sorted(p.name for p in tmp_path.iterdir()) == ["cache", "lib.sf", "prog.sf"]
-    with pytest.raises(minifut.RunError, match=r"text\.sf:2:"):
+    with pytest.raises(minifut.RunError, match=r"(?m)^text\.sf:2:"):
         m.main(7, [5])
+    beside = []
+    monkeypatch.setattr(compiler, "run", lambda args, *a, **k: (beside.append(sorted(p.name for p in tmp_path.glob("*.sf"))), run(args, *a, **k))[1])
+    with pytest.raises(minifut.CompileError, match=r"^\n?text\.sf:2:28: error"):
+        minifut.compile('import "lib"\nentry main (x: i32): i32 = y', "text", folder=tmp_path)
+    told = m.explain()
+    for said in told.text, told.html, str(told.data):
+        assert "-minifut-" not in said
+    names = {name for names in beside for name in names}
+    assert {name[:6] for name in names} == {"lib.sf", "prog.s", ".text-"}  # what is there meanwhile is hidden
     for index in (tmp_path / "cache/minifut/python").glob("*.index"):
         index.write_text("{")  # a file that was not written to its end
     assert minifut.load(program).main(5) == 10
