@@ -43,14 +43,25 @@ def run(args, folder=None, check=True, env=None):
     done = subprocess.run([command(), *map(str, args)], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, env=env,
                           encoding="utf-8", errors="replace")
     if check and done.returncode:
-        raise CompileError(done.stderr or f"minifut {args[0]} ended with exit code {done.returncode}")
+        raise CompileError(shown(done.stderr) or f"minifut {args[0]} ended with exit code {done.returncode}")
     return done
+
+
+def shown(text):
+    """What was said, with the names of texts for those of their files."""
+    return re.sub(r"\.([^/\s:\"]+?)-minifut-\w{8}\.sf\b", r"\1.sf", text)
 
 
 def cache_folder():
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(base, "minifut", "python")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = Path(os.path.abspath(base), "minifut", "python")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        failed = None if os.access(folder, os.W_OK) else "it may not be written to"
+    except OSError as e:
+        failed = e.strerror
+    if failed:
+        raise Error(f"what is compiled cannot be kept in {folder}: {failed}. $XDG_CACHE_HOME names another place")
     return folder
 
 
@@ -80,7 +91,8 @@ class Source:
     def __init__(self, path=None, text=None, name="program", folder=None):
         self.path, self.text = path and Path(path), text
         self.name = self.path.name if path else name + ".sf"
-        self.folder = (self.path.resolve().parent if path else Path(folder or ".").resolve())
+        # A link is a program by its own name, in its own folder.
+        self.folder = Path(os.path.abspath(path)).parent if path else Path(folder or ".").resolve()
         if path and not self.path.is_file():
             raise FileNotFoundError(f"there is no program {path}")
 
@@ -91,26 +103,22 @@ class Source:
         if text is None:
             yield self.folder, self.path.name
             return
-        with tempfile.TemporaryDirectory(prefix="minifut-") as folder:
-            file = self.write(text, self.folder if re.search(r'\bimport\s*"', text) else folder)
+        with tempfile.TemporaryDirectory(prefix="minifut-") as own:
+            file = self.beside_imports() if re.search(r'\bimport\s*"', text) else Path(own, self.name)
             try:
+                file.write_text(text, encoding="utf-8")
                 yield file.parent, file.name
-            except CompileError as e:
-                raise CompileError(e.args[0].replace(file.name, self.name)) from None
             finally:
                 file.unlink()
 
-
-    def write(self, text, folder):
-        """In a folder of the user's a file by another name, if one of that name is there."""
-        for name in self.name, f".{self.name[:-3]}-{os.getpid()}-{digest(text)[:8]}.sf":
-            try:
-                with open(os.path.join(folder, name), "x", encoding="utf-8") as f:
-                    f.write(text)
-                return Path(folder, name)
-            except FileExistsError:
-                continue
-        raise FileExistsError(f"{Path(folder, name)} is there already")
+    def beside_imports(self):
+        """A new file in the user's folder, hidden; `shown` knows its name."""
+        try:
+            handle, path = tempfile.mkstemp(".sf", f".{self.name[:-3]}-minifut-", self.folder)
+        except OSError as e:
+            raise Error(f"{self.name}: its imports are looked for in {self.folder}, where the compiler needs a file: {e.strerror}") from None
+        os.close(handle)
+        return Path(path)
 
 
 def read_sources(folder, names):
@@ -157,9 +165,9 @@ def load_index(path):
 
 def write_index(path, what):
     """In one step, as others may read it meanwhile."""
-    new = path.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps(what), encoding="utf-8")
-    os.replace(new, path)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix="new-", delete=False) as new:
+        new.write(json.dumps(what))
+    os.replace(new.name, path)
 
 
 def compile_to(home, folder, name, options, source):
@@ -173,7 +181,7 @@ def compile_to(home, folder, name, options, source):
         made.mkdir()
         done = run(["compile", "--shared", *options, "-o", made / "program", "--", name], folder, env=env)
         if done.stderr.strip():
-            warnings.warn(done.stderr.replace(name, source.name).strip(), CompileWarning, stacklevel=5)
+            warnings.warn(shown(done.stderr).strip(), CompileWarning, stacklevel=5)
         for extra in ("program.c", "program.h"):
             (made / extra).unlink()
         try:

@@ -4,6 +4,7 @@ import os
 import threading
 from collections import deque
 
+from .compiler import shown
 from .errors import ArgumentValueError, Error, OutOfMemory, RunError
 
 POINTER = ctypes.c_void_p
@@ -95,6 +96,7 @@ class Context:
         if self.driver != "native" and "Portable Computing Language" not in self.device:
             kernels = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "minifut")
             library.context_free(self.ptr)  # such drivers build kernels anew in each process, if nobody keeps them
+            self.ptr = None
             self.open(driver, name, threads, params, kernels)
         if tuning:
             self.load_tuning(tuning)
@@ -144,7 +146,7 @@ class Context:
         """Raises what a call that gave this code says, if it is none of success."""
         if not code:
             return
-        text = taken_text(self.library.context_get_error(self.ptr)).strip() or "the call failed"
+        text = shown(taken_text(self.library.context_get_error(self.ptr)).strip()) or "the call failed"
         if code == OUT_OF_MEMORY:
             raise OutOfMemory(text)
         text = text[len("Error: "):] if text.startswith("Error: ") else text

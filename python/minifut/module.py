@@ -112,7 +112,7 @@ class Entry:
 
     def consume(self, args):
         for unique, value in zip(self.unique, args):
-            if unique and type(value) is DeviceArray and not value.exported:
+            if unique and type(value) is DeviceArray and not (value.exported or value.owners):
                 value.consumed = True
 
     def kept(self, cx, places, call):

@@ -70,7 +70,7 @@ def encoded(t, value, where):
     """A value in the binary format of data files."""
     if isinstance(t, Array):
         x = np.array(value) if hasattr(value, "cx") else value
-        plain = isinstance(x, np.ndarray) and x.dtype == t.dtype and x.ndim == t.rank
+        plain = type(x) is np.ndarray and x.dtype == t.dtype and x.ndim == t.rank
         x = np.ascontiguousarray(x if plain else t.converted(x, where))
         elem = t.elem
     else:
@@ -102,6 +102,10 @@ def on_device(module):
     return (["-d", device] if device and device not in DRIVERS else []), env
 
 
+def read(folder, name):
+    return compiler.shown(Path(folder, name).read_text(encoding="utf-8"))
+
+
 def with_data(module, command, entry, datasets, more):
     """Runs a tool on the program and data sets; what it printed, its page, its JSON, and the folder's tuning file."""
     if module._options:
@@ -115,9 +119,8 @@ def with_data(module, command, entry, datasets, more):
         tuning = Path(work, "program.tuning")
         done = compiler.run([command, "-e", entry.name, *options, *more, *(["-o", tuning] if command == "tune" else []), page, f"{work}/page.html",
                              "--json", f"{work}/found.json", "--", name, data], folder, env=env)
-        said = re.sub(r"^written to .*\n?", "", done.stdout, flags=re.M).strip()
-        return (said, Path(work, "page.html").read_text(encoding="utf-8"), json.loads(Path(work, "found.json").read_text(encoding="utf-8")),
-                tuning.read_text(encoding="utf-8") if tuning.exists() else "")
+        said = re.sub(r"^written to .*\n?", "", compiler.shown(done.stdout), flags=re.M).strip()
+        return (said, read(work, "page.html"), json.loads(read(work, "found.json")), read(work, tuning.name) if tuning.exists() else "")
 
 
 def tune(module, datasets, entry, save, options):
@@ -145,5 +148,5 @@ def explain(module, verbose):
         page = f"{work}/page.html"
         compiler.run(["explain", *options, "--html", page, "--", name], folder)
         text = compiler.run(["explain", *options, *(["-v"] if verbose else []), "--", name], folder).stdout.rstrip()
-        data = json.loads(compiler.run(["explain", *options, "--json", "--", name], folder).stdout)
-        return Explanation(text, Path(page).read_text(encoding="utf-8"), data)
+        data = json.loads(compiler.shown(compiler.run(["explain", *options, "--json", "--", name], folder).stdout))
+        return Explanation(compiler.shown(text), read(work, "page.html"), data)

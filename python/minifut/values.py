@@ -3,7 +3,9 @@
 A type has `into(cx, value, where, call)`: what C is passed for a Python value, where `where` says which parameter it is and `call`
 collects what is to be freed behind the call; `out()`: a place for a result; `take(cx, place)`: that result as a Python value;
 `keep(cx, place, call)`: the same, with arrays that stay on the device."""
+import copy
 import ctypes
+import functools
 import keyword
 import math
 import re
@@ -37,11 +39,27 @@ def refuse(where, wanted, value, hint=""):
     raise ArgumentTypeError(f"{where}: {wanted} is wanted, {described(value)} was given{hint}")
 
 
+MASKED = ": which elements are masked would be lost"
+
+
+def masked(value):
+    """Has an array, or one in lists, elements that are masked?"""
+    if isinstance(value, np.ma.MaskedArray):
+        return np.ma.is_masked(value)
+    return isinstance(value, (list, tuple)) and any(issubclass(t, (list, tuple, np.ma.MaskedArray)) for t in set(map(type, value))) \
+        and any(map(masked, value))
+
+
 class Call:
     """What a call holds: objects to be freed behind it, and those whose memory it uses."""
 
     def __init__(self):
         self.made, self.owners, self.foreign, self.unique = [], [], False, False
+
+    def uses(self, kept):
+        """A kept value is an argument: results may lie in its memory, and in that of others in which it lies itself."""
+        self.owners.append(kept)
+        self.foreign = self.foreign or bool(kept.owners)
 
 
 class Scalar:
@@ -67,8 +85,11 @@ class Scalar:
         if self.kind in "iu" and t is int:
             return self.ranged(value, where)
         if not isinstance(value, (bool, int, float, np.generic)) and getattr(value, "shape", None) == () and hasattr(value, "__array__"):
+            if masked(value):
+                refuse(where, self.name, value, MASKED)
             value = np.asarray(value)[()]
-        is_bool, is_int = isinstance(value, (bool, np.bool_)), isinstance(value, (int, np.integer))
+        is_bool = isinstance(value, (bool, np.bool_))
+        is_int = isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64)
         if self.kind == "b" and is_bool:
             return bool(value)
         if self.kind in "iu" and is_int and not is_bool:
@@ -174,16 +195,16 @@ class Array:
         if value.type.name != self.name:
             if value.dtype != self.dtype or value.ndim != self.rank:
                 refuse(where, self.name, value)
-        elif value.cx is cx and not (call.unique and value.exported):
-            call.owners.append(value)
+        elif value.cx is cx and not (call.unique and (value.exported or value.owners)):
+            call.uses(value)
             return value.pointer(where)
-        return self.into(cx, np.array(value), where, call)  # of another program or context, or seen from outside
+        return self.into(cx, np.array(value), where, call)  # of another program or context, seen from outside, or in memory of others
 
     def converted(self, value, where):
         """An array of NumPy with the type's elements, in order; or why that cannot be."""
         weak = isinstance(value, (list, tuple)) and not isinstance(first_leaf(value), (np.ndarray, np.generic))
-        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-            refuse(where, self.name, value, ": which elements are masked would be lost")
+        if masked(value):
+            refuse(where, self.name, value, MASKED)
         if self.name == "[]u8" and isinstance(value, (str, bytes, bytearray)):
             value = np.frombuffer(value.encode() if isinstance(value, str) else value, np.uint8)
         hint = ": memory of CUDA is taken as it is, if it is contiguous, of this very type, and begins at a multiple of 128 bytes" \
@@ -194,17 +215,26 @@ class Array:
             refuse(where, self.name, value, hint)
         except ValueError:
             raise ArgumentValueError(f"{where}: {self.name} is wanted, and rows of different lengths were given") from None
-        if x.dtype == object and (weak or x.ndim == 0):
+        if x.dtype == object and x.ndim == 0:
             refuse(where, self.name, value, hint)
         if x.size == 0 and weak:
             x = x.astype(self.dtype).reshape(x.shape + (0,) * (self.rank - x.ndim))
         if x.ndim != self.rank:
             refuse(where, f"{self.name}, an array of {self.rank} dimension{'s' * (self.rank > 1)},", x)
-        if weak and x.dtype != self.dtype and x.size:
-            x = self.from_python(x, where)
+        if weak and x.size and x.dtype.kind in "biufO":
+            x = self.listed(x, value, where)
         if not keeps_values(x.dtype.newbyteorder("="), self.dtype):
             refuse(where, self.name, x, f": not every {x.dtype} is a {self.name.lstrip('[]')}; .astype(np.{self.dtype.type.__name__}) converts it all the same")
         return np.require(x, self.dtype, ["C"])
+
+    def listed(self, x, value, where):
+        """x is what NumPy makes of lists. Numbers of several types it gives a common one, which may not hold them, nor bools apart from
+        integers: those are taken one by one."""
+        leaves = np.array(value, object)
+        types = set(map(type, leaves.flat))
+        if types in ({float}, {bool}) or types == {int} and x.dtype.kind in "iu":
+            return self.from_python(x, where)
+        return np.array([self.elem.python(leaf, where) for leaf in leaves.flat], self.dtype).reshape(x.shape)
 
     def from_python(self, x, where):
         """Numbers of Python, which have no type of their own: integers must fit, floats are rounded."""
@@ -314,9 +344,9 @@ class Composite:
         if not isinstance(value, DeviceValue):
             return None
         value.cx.alive()
-        if value.cx is not cx or value.type is not self:
+        if value.cx is not cx or value.type is not self or (call.unique and value.owners):
             return self.into(cx, value.get(), where, call)
-        call.owners.append(value)
+        call.uses(value)
         return value.pointer(where)
 
     def into(self, cx, value, where, call):
@@ -344,6 +374,32 @@ def argument(t):
     return t.c if isinstance(t, Scalar) else POINTER
 
 
+class Fields:
+    """What named tuples of records have beside: a pickle has the names of the fields, as classes are made by modules."""
+    __slots__ = ()
+
+    def __reduce__(self):
+        return record_of, (type(self).__name__, self._fields, tuple(self))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self._make(copy.deepcopy(tuple(self), memo))
+
+
+def record_class(name, fields):
+    return type(name, (Fields, namedtuple(name, fields)), {"__slots__": ()})
+
+
+read_class = functools.lru_cache(maxsize=None)(record_class)
+
+
+def record_of(name, fields, values):
+    """Of a pickle: a named tuple, which every module with such a record takes."""
+    return read_class(name, fields)._make(values)
+
+
 class Record(Composite):
     """A record: a named tuple; a tuple of the program's: a tuple."""
 
@@ -357,7 +413,7 @@ class Record(Composite):
         self.is_tuple = all(n.isdigit() for n in self.names)
         taken = set()
         self.fields = [identifier(n, taken) for n in self.names]
-        self.python = tuple if self.is_tuple else namedtuple(types.class_name(name, self.names), self.fields)
+        self.python = tuple if self.is_tuple else record_class(types.class_name(name, self.names), self.fields)
         self.hint = f"tuple[{', '.join(p.hint for p in self.parts) or '()'}]" if self.is_tuple else self.python.__name__
         if not self.is_tuple:
             self.python.__doc__ = (self.doc + "\n\n" if self.doc else "") + f"The type {name} of the program."
@@ -483,21 +539,19 @@ class Many(Composite):
 
     def elements(self, value, where):
         """Lists in lists as an array of objects with this rank."""
-        shape, level = [], value
+        shape, rows = [], [value]
         for _ in range(self.rank):
-            if not isinstance(level, (list, tuple, np.ndarray)) or isinstance(level, np.ndarray) and level.ndim == 0:
+            if not all(isinstance(row, (list, tuple)) or isinstance(row, np.ndarray) and row.ndim for row in rows):
                 refuse(where, self.name, value)
-            shape.append(len(level))
-            level = level[0] if len(level) else []
-        x = np.empty(shape, object)
-        for at in np.ndindex(*shape):
-            inside = value
-            for d, i in enumerate(at):
-                if len(inside) != shape[d]:
-                    raise ArgumentValueError(f"{where}: {self.name} is wanted, and rows of different lengths were given")
-                inside = inside[i]
-            x[at] = inside
-        return x
+            lengths = set(map(len, rows))
+            if len(lengths) > 1:
+                raise ArgumentValueError(f"{where}: {self.name} is wanted, and rows of different lengths were given")
+            shape.append(max(lengths, default=0))
+            rows = [element for row in rows for element in row]
+        x = np.empty(len(rows), object)
+        for i, element in enumerate(rows):
+            x[i] = element
+        return x.reshape(shape)
 
 
 class Records(Many):

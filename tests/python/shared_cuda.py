@@ -21,6 +21,11 @@ entry swap [n] (xs: *[n]f32) (i: i64) (j: i64): *[n]f32 =
   let a = copy xs[i]
   let b = copy xs[j]
   in xs with [i] = b with [j] = a
+entry paired [n] (xs: [n]f32): [n]{x: f32, y: f32} = map (\\x -> {x, y = x}) xs
+entry swapped [n] (ps: *[n]{x: f32, y: f32}): *[n]{x: f32, y: f32} =
+  let a = copy ps[0]
+  let b = copy ps[n - 1]
+  in ps with [0] = b with [n - 1] = a
 """
 
 
@@ -49,8 +54,8 @@ def by_hand(m):
     check((about["shape"], about["typestr"], about["version"], about["strides"]) == ((1000,), "<f4", 3, None), "the interface")
     x = Other(d)
     check(m.up(x).tolist() == list(range(2, 1002)), "an array of others goes in")
-    same = m.same.keep(x)
-    check(same.__cuda_array_interface__["data"][0] == about["data"][0], "without a copy")
+    same = m.same.keep(m.same.keep(x))
+    check(same.__cuda_array_interface__["data"][0] == about["data"][0], "without a copy, twice")
     alive = weakref.ref(x)
     del x, d
     gc.collect()
@@ -70,6 +75,10 @@ def by_hand(m):
         except (TypeError, minifut.Error) as error:
             check("parameter xs" in str(error), f"refused: {error}")
     check(m.swap(Other(e), 0, 3).tolist() == [4, 2, 3, 1] and e.tolist() == [1, 2, 3, 4], "what is not ours is not consumed")
+    kept = m.same.keep(Other(e))
+    check(m.swap(kept, 0, 3).tolist() == [4, 2, 3, 1] and e.tolist() == kept.tolist() == [1, 2, 3, 4], "nor what lies in its memory")
+    pairs = m.paired.keep(m.same.keep(Other(e)))
+    check(m.swapped(pairs).tolist() == [(4, 4), (2, 2), (3, 3), (1, 1)] and e.tolist() == pairs.x.tolist() == [1, 2, 3, 4], "nor a field of records that does")
     found = []
     thread = threading.Thread(target=lambda: found.append(m.up(np.arange(70_000, dtype="f4")).tolist()))
     thread.start()

@@ -7,6 +7,7 @@ import pydoc
 import re
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -65,11 +66,54 @@ def test_cache(tmp_path, monkeypatch):
     monkeypatch.delenv("CFLAGS")
     m = minifut.compile('import "lib"\nentry main (x: i32) (xs: []i32): i32 = k * xs[x]', "text", folder=tmp_path)
     assert m.main(0, [5]) == 10 and sorted(p.name for p in tmp_path.iterdir()) == ["cache", "lib.sf", "prog.sf"]
-    with pytest.raises(minifut.RunError, match=r"text\.sf:2:"):
+    with pytest.raises(minifut.RunError, match=r"(?m)^text\.sf:2:"):
         m.main(7, [5])
+    beside = []
+    monkeypatch.setattr(compiler, "run", lambda args, *a, **k: (beside.append(sorted(p.name for p in tmp_path.glob("*.sf"))), run(args, *a, **k))[1])
+    with pytest.raises(minifut.CompileError, match=r"^\n?text\.sf:2:28: error"):
+        minifut.compile('import "lib"\nentry main (x: i32): i32 = y', "text", folder=tmp_path)
+    told = m.explain()
+    for said in told.text, told.html, str(told.data):
+        assert "-minifut-" not in said
+    names = {name for names in beside for name in names}
+    assert {name[:6] for name in names} == {"lib.sf", "prog.s", ".text-"}  # what is there meanwhile is hidden
     for index in (tmp_path / "cache/minifut/python").glob("*.index"):
         index.write_text("{")  # a file that was not written to its end
     assert minifut.load(program).main(5) == 10
+
+
+def test_links(tmp_path):
+    """A link to a file is a program by its own name, whatever lies beside the file."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/k.sf").write_text("entry main (x: i32): i32 = x + 1\n")
+    (tmp_path / "there/prog.sf").write_text("entry main (x: i32): i32 = x + 2\n")
+    (tmp_path / "prog.sf").symlink_to(tmp_path / "there/k.sf")
+    assert minifut.load(tmp_path / "prog.sf").main(1) == 2
+
+
+def test_cache_folder(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(minifut.Error, match="file/minifut/python: .*XDG_CACHE_HOME names another place"):
+        minifut.compile("entry main (x: i32): i32 = x")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    assert minifut.compile("entry main (x: i32): i32 = x + 1").main(1) == 2
+    assert sorted(p.suffix for p in (tmp_path / "cache/minifut/python").iterdir()) == ["", ".index"]  # and nothing of no use
+    index, wrong = tmp_path / "many.index", []
+
+    def write(k):
+        try:
+            for _ in range(50):
+                compiler.write_index(index, {"k": k})
+        except OSError as e:
+            wrong.append(e)
+    threads = [threading.Thread(target=write, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong and compiler.load_index(index)["k"] in range(4)
 
 
 def test_no_c_compiler(monkeypatch):

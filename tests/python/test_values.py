@@ -1,12 +1,14 @@
 """Values of every kind, there and back, and what is refused."""
+import copy
 import math
+import pickle
 import sys
 from collections import namedtuple
 
 import minifut
 import numpy as np
 import pytest
-from minifut import values
+from minifut import tools, values
 
 INTS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64}
 
@@ -133,6 +135,35 @@ def test_conversions(kinds):
     assert kinds.bytes(b"ab").tobytes() == b"bc" and kinds.bytes("ab").tobytes() == b"bc"
 
 
+def test_mixed_lists(kinds):
+    """NumPy has one type for all numbers of a list; each is taken as what it is."""
+    assert kinds.doubles([1, 0.5]).tolist() == [2, 1] and kinds.floats([2**70]).tolist() == [2.0**71]
+    assert kinds.longs([2**63, 1]).tolist() == [2**63 + 1, 2] and kinds.turned([[1, 0.5], [2, 3]]).tolist() == [[1, 2], [0.5, 3]]
+    for f, x in ((kinds.doubles, [2**53 + 1, 0.5]), (kinds.doubles, [2**63 + 1, -1]), (kinds.floats, [0.5, 2**24 + 1]), (kinds.longs, [2**64, 1]),
+                 (kinds.longs, [2**63, -1])):
+        with pytest.raises(minifut.ArgumentValueError, match="parameter xs: .* is no u64|parameter xs: .* would lose digits"):
+            f(x)
+    for f, x in ((kinds.ints, [5, True]), (kinds.floats, [False, 0.5]), (kinds.not_all, [True, 1]), (kinds.ints, [1, 0.5]), (kinds.ints, [1, None])):
+        with pytest.raises(minifut.ArgumentTypeError, match="parameter xs: .* is wanted"):
+            f(x)
+
+
+def test_no_numbers(kinds):
+    """What is masked, or a time, is none."""
+    for f, x in ((kinds.next_f64, np.ma.masked), (kinds.next_i32, np.ma.array(1, mask=True)), (kinds.doubles, [1.5, np.ma.masked]),
+                 (kinds.turned, [np.ma.array([1, 2], mask=[0, 1]), [1, 2]]), (kinds.turned, [[1, 2], [np.ma.masked, 3]])):
+        with pytest.raises(minifut.ArgumentTypeError, match="masked would be lost"):
+            f(x)
+    one = kinds.ints.__wrapped_entry__.inputs[0]
+    with pytest.raises(minifut.ArgumentTypeError, match="masked would be lost"):
+        tools.encoded(one, np.ma.array([1, 2], mask=[0, 1], dtype="i4"), "xs")
+    assert kinds.ints(np.ma.array([1, 2], dtype="i4")).tolist() == [2, 3] and kinds.next_i32(np.ma.array(1)) == 2
+    for f in (kinds.next_i64, kinds.next_f64):
+        for x in (np.timedelta64(3), np.array(np.timedelta64(3, "s"))):
+            with pytest.raises(minifut.ArgumentTypeError, match="is wanted"):
+                f(x)
+
+
 def test_shapes(kinds):
     with pytest.raises(minifut.ArgumentValueError, match=r"dot: argument 2 \(ys\): size n is 3 here, but 2 before"):
         kinds.dot([1, 2], [1, 2, 3])
@@ -167,14 +198,29 @@ def test_records(kinds):
     assert kinds.paired((1, p)) == (2, point(x=5.0, y=-2.0)) and kinds.both(p, (3, point(4, 5))) == (point(4.0, 5.0), (1, p))
 
 
+def test_pickled_records(kinds):
+    p = kinds.moved({"x": 1, "y": 2}, 3)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        q = pickle.loads(pickle.dumps((1, p), protocol))[1]
+        assert q == p and q.x == 4 and kinds.moved(q, 1) == kinds.moved(p, 1) and pickle.loads(pickle.dumps(q)) == p and repr(q) == repr(p)
+    assert type(copy.copy(p)) is type(copy.deepcopy(p)) is kinds.types.point and copy.deepcopy(p) == p
+
+
 def test_arrays_of_records(kinds):
     x = np.array([(1, 2), (3, 4)], [("x", "f4"), ("y", "f4")])
-    y = kinds.points(x)
+    y, p = kinds.points(x), {"x": 1, "y": 2}
     assert y.dtype.names == ("x", "y") and y["x"].tolist() == [2, 4] and kinds.points(y).tolist() == x.tolist()
     assert kinds.points({"x": [1, 3], "y": [2, 4]}).tolist() == y.tolist()
     assert kinds.points([{"x": 1, "y": 2}, kinds.types.point(3, 4)]).tolist() == y.tolist() and kinds.points([]).shape == (0,)
     assert kinds.points(x[["y", "x"]]).tolist() == y.tolist()
     assert kinds.grid([[{"x": 1, "y": 2}, {"x": 3, "y": 4}]]).tolist() == [4] and kinds.grid(np.zeros((2, 0), x.dtype)).tolist() == [0, 0]
+    for ragged in ([[], [p]], [[p], []], [[p], [p, p]]):
+        with pytest.raises(minifut.ArgumentValueError, match="rows of different lengths"):
+            kinds.grid(ragged)
+    for wrong in ([[p], p], [[p], 3], [p]):
+        with pytest.raises(minifut.ArgumentTypeError, match="grid: parameter ps"):
+            kinds.grid(wrong)
+    assert kinds.grid([]).shape == (0,) and kinds.grid([[], []]).tolist() == [0, 0]
     assert kinds.tuples([1, 2]).tolist() == [(1, False), (2, True)]
     c = np.zeros(2, [("at", "f8", (2,)), ("of", x.dtype)])
     c["at"], c["of"]["x"] = [[1, 2], [3, 4]], 5
