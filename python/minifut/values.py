@@ -224,7 +224,9 @@ class Array:
         if weak and x.size and x.dtype.kind in "biufO":
             x = self.listed(x, value, where)
         if not keeps_values(x.dtype.newbyteorder("="), self.dtype):
-            refuse(where, self.name, x, f": not every {x.dtype} is a {self.name.lstrip('[]')}; .astype(np.{self.dtype.type.__name__}) converts it all the same")
+            numbers = x.dtype.kind in "biufc"
+            hint = f": not every {x.dtype} is a {self.name.lstrip('[]')}; .astype(np.{self.dtype.type.__name__}) converts it all the same"
+            refuse(where, self.name, x, hint if numbers else ": these are no numbers")
         return np.require(x, self.dtype, ["C"])
 
     def listed(self, x, value, where):

@@ -260,3 +260,9 @@ def test_match(kinds):
     space = {"shape": kinds.types.shape, "value": kinds.grown(2, ("path", [1.5]))}
     exec("match value:\n  case shape.circle(p, r): found = r\n  case shape.path(xs): found = xs[0]", space)
     assert space["found"] == 3
+
+
+@pytest.mark.parametrize("value", [[1, "a"], ["x"]])
+def test_no_numbers(kinds, value):
+    with pytest.raises(minifut.ArgumentTypeError, match="no numbers"):
+        kinds.doubles(value)
