@@ -249,6 +249,16 @@ static const KExp *stage_at(const Matrix *m, const KExp *t)
     return kb_let(kg->kb, "stage", kg_rem(kg, t, kg_int(kg, m->shape.stages)));
 }
 
+/* Copies tile t to its stage, if it is one of the n. */
+static void copy_next(const Matrix *m, const KExp *t, const KExp *n)
+{
+    KGen *kg = m->kg;
+    kb_if(kg->kb, kg_lt(kg, t, n));
+    copy_tiles(m, stage_at(m, t),
+               kg_add(kg, m->share.from, kg_mul(kg, t, kg_int(kg, m->shape.blocks.depth))));
+    kb_end(kg->kb);
+}
+
 /* Until tile t is there. What was read of the one before is then free. */
 static void next_tile(const Matrix *m)
 {
@@ -258,7 +268,7 @@ static void next_tile(const Matrix *m)
 
 /* What a step takes is loaded before the step before it is multiplied; for the last one of a tile,
  * that is in the next tile. */
-static void multiply_tile(const Matrix *m, const KExp *t, const KExp *k0)
+static void multiply_tile(const Matrix *m, const KExp *t, const KExp *n)
 {
     KGen *kg = m->kg;
     int steps = m->shape.blocks.depth / KTILE_DEPTH, ahead = m->shape.stages - 1;
@@ -270,8 +280,7 @@ static void multiply_tile(const Matrix *m, const KExp *t, const KExp *k0)
         load_fragments(m, last ? stage_at(m, kg_add(kg, t, kg_int(kg, 1))) : read,
                        (step + 1) % steps);
         if (step == 0)
-            copy_tiles(m, stage_at(m, kg_add(kg, t, kg_int(kg, ahead))),
-                       kg_add(kg, k0, kg_int(kg, ahead * m->shape.blocks.depth)));
+            copy_next(m, kg_add(kg, t, kg_int(kg, ahead)), n);
         multiply(m, step);
     }
 }
@@ -291,7 +300,7 @@ static void reduce_block(const Matrix *m)
     const KExp *left = kg_add(kg, kg_sub(kg, m->share.to, m->share.from), kg_int(kg, depth - 1));
     const KExp *n = kb_let(b, "n", kg_quot(kg, kg_max(kg, left, kg_int(kg, 0)), kg_int(kg, depth)));
     const KExp *t = kb_for(b, "t", kg_int(kg, 0), n, kg_int(kg, 1));
-    multiply_tile(m, t, kg_add(kg, m->share.from, kg_mul(kg, t, kg_int(kg, depth))));
+    multiply_tile(m, t, n);
     kb_end(b);
     tile_round(m->kg, 0);
     tile_meet(m->kg);
@@ -348,30 +357,49 @@ static void gather_sums(const Matrix *m, KBuf *sums)
         kb_end(kg->kb);
 }
 
-/* Opens the loop over the thread's elements of the block and binds the one at hand if it is there;
- * where its sum is. */
+/* The column of the thread's elements, in the block. */
+static const KExp *column(const Matrix *m)
+{
+    return kg_rem(m->kg, m->thread, kg_int(m->kg, m->shape.blocks.size[COLS]));
+}
+
+/* Opens the loop over the rows of the thread's elements, as many as there are, and binds the one at
+ * hand; where its sum is. */
 static const KExp *open_cells(const Matrix *m)
 {
     enum { AT_ONCE = 4 };
     KGen *kg = m->kg;
     const Nest *nest = &m->r->e->seg.nest;
-    int threads = threads_of(&m->shape);
-    int cols = m->shape.blocks.size[COLS], rows = threads / cols;
-    const KExp *wide = kg_int(kg, cols), *in[N_SIDES], *at[N_SIDES];
-    const KExp *n = kg_int(kg, m->shape.blocks.size[ROWS] / rows);
+    int cols = m->shape.blocks.size[COLS], apart = threads_of(&m->shape) / cols;
+    const KExp *step = kg_int(kg, apart), *row = kg_quot(kg, m->thread, kg_int(kg, cols));
+    const KExp *from = kb_let(kg->kb, "from", kg_add(kg, m->first[ROWS], row));
+    const KExp *left = kg_sub(kg, kg_atom(kg, m->s.dim[ROWS]->width), from);
+    const KExp *n =
+        kg_quot(kg, kg_max(kg, kg_add(kg, left, kg_int(kg, apart - 1)), kg_int(kg, 0)), step);
+    n = kb_let(kg->kb, "n", kg_min(kg, n, kg_int(kg, m->shape.blocks.size[ROWS] / apart)));
     const KExp *turn = kb_for(kg->kb, "i", kg_int(kg, 0), n, kg_int(kg, 1));
     kg_loop_unroll(kg, AT_ONCE);
-    in[ROWS] = kg_add(kg, kg_quot(kg, m->thread, wide), kg_mul(kg, turn, kg_int(kg, rows)));
-    in[COLS] = kg_rem(kg, m->thread, wide);
-    const KExp *there = kx_bool(kg->cx->perm, true);
-    for (int d = 0; d < N_SIDES; d++) {
-        at[d] = kb_let(kg->kb, "at", kg_add(kg, m->first[d], in[d]));
-        there = kg_and(kg, there, kg_lt(kg, at[d], kg_atom(kg, m->s.dim[d]->width)));
-    }
-    kb_if(kg->kb, there);
+    const KExp *below = kg_mul(kg, turn, step);
+    const KExp *at[N_SIDES] = {
+        [ROWS] = kg_add(kg, from, below), [COLS] = kg_add(kg, m->first[COLS], column(m))};
     for (int d = m->r->depth - 2; d < m->r->depth; d++)
         nest_bind_dim(kg, &nest->at[d], at[&nest->at[d] == m->s.dim[ROWS] ? ROWS : COLS]);
-    return kg_add(kg, kg_mul(kg, in[ROWS], kg_int(kg, sums_pitch(&m->shape))), in[COLS]);
+    return kg_add(kg, kg_mul(kg, kg_add(kg, row, below), kg_int(kg, sums_pitch(&m->shape))),
+                  column(m));
+}
+
+static void store_parts(const Matrix *m, KBuf *sums)
+{
+    const KExp *cell = open_cells(m);
+    sums_store_parts(m->kg, m->r, m->pieces, m->share.piece, &sums, cell, 1);
+    kb_end(m->kg->kb);
+}
+
+static void store_results(const Matrix *m, const KLoc *outs, KBuf *sums)
+{
+    const KExp *cell = open_cells(m);
+    sums_store(m->kg, m->r, outs, &sums, cell);
+    kb_end(m->kg->kb);
 }
 
 static void store_block(const Matrix *m, const KLoc *outs)
@@ -381,20 +409,20 @@ static void store_block(const Matrix *m, const KLoc *outs)
     kb_open_block(kg->kb);
     KBuf *sums = sums_of_block(m);
     gather_sums(m, sums);
-    tile_meet(m->kg);
-    const KExp *cell = open_cells(m);
+    tile_meet(kg);
+    kb_if(kg->kb,
+          kg_lt(kg, kg_add(kg, m->first[COLS], column(m)), kg_atom(kg, m->s.dim[COLS]->width)));
     if (m->pieces) {
         kb_if(kg->kb, kg_lt(kg, kg_int(kg, 1), kg_host(kg, m->pieces->pieces)));
-        sums_store_parts(kg, m->r, m->pieces, m->share.piece, &sums, cell, 1);
+        store_parts(m, sums);
         kb_else(kg->kb);
     }
-    sums_store(kg, m->r, outs, &sums, cell);
+    store_results(m, outs, sums);
     if (m->pieces)
         kb_end(kg->kb);
+    kb_end(kg->kb);
     ranges_reset(kg->known, mark);
-    kb_end(kg->kb);
-    kb_end(kg->kb);
-    tile_meet(m->kg);
+    tile_meet(kg);
     kb_end(kg->kb);
 }
 
