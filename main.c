@@ -55,7 +55,7 @@ typedef struct {
     bool compiled;                /* --compiled: run does not interpret */
     bool portable;                /* --portable: kernels do not use what only this processor has */
     bool force;                   /* --force: writes over files that are not ours */
-    bool strict_math;             /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
+    bool strict_math, fast_math;  /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
     bool mpi;                     /* --mpi: for several ranks */
     bool server, library, shared; /* what the compiled program is, if not a command */
     int mode;                     /* FlattenMode */
@@ -177,6 +177,9 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--strict-math",
          "on CPUs, no functions of vectors and no fused products, whose last bits may differ",
          .flag = &o->strict_math, .commands = COMPILE},
+        {"--fast-math",
+         "matrix units may multiply f32, of which they take the first 11 bits (tf32)",
+         .flag = &o->fast_math, .commands = COMPILE},
         {"--mpi", "for several ranks, by MPI: what is worth it is shared out over them",
          .flag = &o->mpi, .commands = COMPILE | EXPLAIN | IR},
         {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server,
@@ -297,7 +300,7 @@ static int make_plan(Ctx *cx, const Options *o, const Prog *p, Plan **plan)
 {
     if (!is_flat(o, p))
         return EXIT_USER;
-    *plan = host_plan(cx, p);
+    *plan = host_plan(cx, p, o->fast_math);
     (*plan)->server = o->server;
     (*plan)->ranks = o->mpi;
     (*plan)->strict_math = o->strict_math;
