@@ -23,6 +23,7 @@
 #include "kir/passes/passes.h"
 #include "kir/tool/tool.h"
 #include "lsp/lsp.h"
+#include "packages/pkg.h"
 #include "pipeline/binary.h"
 #include "pipeline/passes.h"
 #include "project/new.h"
@@ -443,8 +444,7 @@ static int cmd_compile(Options *o)
 
 static int cmd_check(Options *o)
 {
-    Ctx *cx = new_ctx(o);
-    Ast *ast = fe_load(cx->perm, o->file);
+    Ast *ast = fe_load(arena_new(), o->file);
     if (ast)
         fe_check(ast);
     diag_flush();
@@ -646,9 +646,8 @@ static const Command commands[] = {
      "writes NAME.c and builds NAME\n"
      "(--force: over files that minifut did not make); --emit=c|opencl|kernel-ir|plan|memory|ir\n"
      "prints instead; --target=gpu|native: kernels of that target only; with --strict-math,\n"
-     "results on CPUs do not differ in their last bits; with --server,\n"
-     "NAME speaks the server protocol without being asked to; with --library,\n"
-     "NAME.c, NAME.h and NAME.json, for use in other programs (--shared: NAME.so, too)\n",
+     "results on CPUs do not differ in their last bits; with --server, NAME speaks the server\n"
+     "protocol; with --library, NAME.c, NAME.h, NAME.json for other programs (--shared: NAME.so)\n",
      .run = cmd_compile, .bit = COMPILE,
      .about = "usage: minifut compile [options] prog.sf\n\n"
               "Writes the program as C with its kernels, and builds it.\n"},
@@ -686,6 +685,7 @@ static const Command commands[] = {
     {"dataset", "dataset -g TYPE ...", "makes random inputs\n", .tool = dataset_main},
     {"devices", "devices", "the OpenCL devices here\n", .tool = devices_main},
     {"new", "new NAME", "a folder with a small project to begin with\n", .tool = new_main},
+    {"pkg", "pkg add PATH ...", "packages of others: futhark.pkg, lib/\n", .tool = pkg_main},
     {"fmt", "fmt [--check] [-w] [FILES]", "programs in their layout\n", .tool = fmt_main},
     {"doc", "doc [-o FILE] [--html FILE] prog.sf | --prelude",
      "documentation of a program as Markdown, from its comments\n", .tool = doc_main},
