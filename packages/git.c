@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -30,10 +31,11 @@ static const char *const elsewhere[] = {"GIT_DIR",
                                         "GIT_COMMON_DIR",
                                         "GIT_NAMESPACE"};
 
-/* In the child, which has no terminal that git, or what it starts, could ask for a password. */
+/* In the child: neither git nor what it starts asks for a password. Who reads from the terminal all
+ * the same, in the background, gets an error, and is not stopped. */
 static void become_git(const char *const *words, int in, int out, int err)
 {
-    setsid();
+    signal(SIGTTIN, SIG_IGN);
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         unsetenv(elsewhere[i]);
     setenv("GIT_TERMINAL_PROMPT", "0", 1);
@@ -85,7 +87,7 @@ static GitAnswer run(Arena *a, const char *const *words, FILE *input)
     int fds[4] = {-1, -1, -1, -1}; /* two pipes: where to read, and to write */
     pid_t pid = -1;
     if (pipe2(fds, O_CLOEXEC) == 0 && pipe2(fds + 2, O_CLOEXEC) == 0)
-        pid = child_fork(false);
+        pid = child_fork(true);
     if (pid == 0)
         become_git(words, input ? fileno(input) : -1, fds[1], fds[3]);
     if (pid < 0) {

@@ -54,8 +54,7 @@ static const char *joined(const Install *in, const char *folder, const char *nam
     return arena_printf(in->o->a, "%s/%s", folder, name);
 }
 
-/* --- What is wanted -----------------------------------------------------------------------------
- */
+/* --- What is wanted --------------------------------------------------------------------------- */
 
 static void want(Install *in, const char *package, const RepoFile *f)
 {
@@ -85,8 +84,7 @@ static bool want_all(Install *in)
     return ok;
 }
 
-/* --- What is there ------------------------------------------------------------------------------
- */
+/* --- What is there ---------------------------------------------------------------------------- */
 
 /* The contents of a file; NULL and errno. */
 static char *contents(Arena *a, const char *path, size_t *n)
@@ -245,8 +243,7 @@ static void look_at(Install *in, const char *folder)
         keep(in, folder, KEPT_FOLDER);
 }
 
-/* --- Making it anew ------------------------------------------------------------------------------
- */
+/* --- Making it anew --------------------------------------------------------------------------- */
 
 static bool write_file(const char *path, const char *text, size_t n)
 {
@@ -329,8 +326,7 @@ static bool fill(Install *in)
            write_file(joined(in, in->fresh, RECORD), in->record.text, in->record.n);
 }
 
-/* --- In one step ---------------------------------------------------------------------------------
- */
+/* --- In one step ------------------------------------------------------------------------------ */
 
 /* Where lib/ is, if that is a link; there need be none. */
 static bool find_lib(Install *in)

@@ -42,8 +42,7 @@ struct Pkg {
     Manifest m;
 };
 
-/* --- The file futhark.pkg ------------------------------------------------------------------------
- */
+/* --- The file futhark.pkg --------------------------------------------------------------------- */
 
 /* The project is where the file is, here or above. False after a message. */
 static bool find_project(Pkg *p)
@@ -109,8 +108,7 @@ static void restore_project(Pkg *p)
     out_free(&o);
 }
 
-/* --- lib/ ----------------------------------------------------------------------------------------
- */
+/* --- lib/ ------------------------------------------------------------------------------------- */
 
 static void print_packages(Pkg *p, const Packages *ps)
 {
@@ -144,8 +142,7 @@ static bool bring(Pkg *p, bool changed)
     return ok;
 }
 
-/* --- What is asked for ---------------------------------------------------------------------------
- */
+/* --- What is asked for ------------------------------------------------------------------------ */
 
 /* The package that a path or an address means: https://github.com/a/b.git, git@github.com:a/b; NULL
  * after a message. */
@@ -291,8 +288,7 @@ static bool pkg_versions(Pkg *p)
     return true;
 }
 
-/* --- Packages of one's own
- * ------------------------------------------------------------------------ */
+/* --- Packages of one's own -------------------------------------------------------------------- */
 
 /* Is there a program in the folder, or below? */
 static bool has_programs(Pkg *p, const char *folder)
@@ -358,8 +354,7 @@ static bool pkg_init(Pkg *p)
     return true;
 }
 
-/* --- The command line
- * ----------------------------------------------------------------------------- */
+/* --- The command line ------------------------------------------------------------------------- */
 
 /* Which commands an option goes with. */
 enum {

@@ -14,8 +14,7 @@
 /* The default branch of what was fetched. */
 static const char FETCHED_HEAD[] = "refs/minifut/head";
 
-/* --- Package paths ------------------------------------------------------------------------------
- */
+/* --- Package paths ---------------------------------------------------------------------------- */
 
 /* Where the major version begins, with its `@`; the end of the path if it has none. */
 static const char *major_of(const char *package)
@@ -24,7 +23,8 @@ static const char *major_of(const char *package)
     return at && at[1] && strspn(at + 1, "0123456789") == (size_t)(end - at - 1) ? at : end;
 }
 
-bool package_takes(const char *package, Semver v)
+/* Is the version of that package, by the major version in its path? */
+static bool package_takes(const char *package, Semver v)
 {
     const char *at = major_of(package);
     return *at ? strtoull(at + 1, NULL, 10) == v.major : v.major < 2;
@@ -42,8 +42,7 @@ static const char *path_for(Arena *a, const char *package, Semver v)
     return v.major < 2 ? name : arena_printf(a, "%s@%d", name, (int)v.major);
 }
 
-/* --- Messages -----------------------------------------------------------------------------------
- */
+/* --- Messages --------------------------------------------------------------------------------- */
 
 /* What git said, behind the message that it failed. */
 static void note_git(Loc loc, const GitAnswer *g)
@@ -54,8 +53,7 @@ static void note_git(Loc loc, const GitAnswer *g)
         diag_note(loc, "git says: %s", g->errors);
 }
 
-/* --- Finding and fetching ----------------------------------------------------------------------
- */
+/* --- Finding and fetching --------------------------------------------------------------------- */
 
 static bool is_repository(Arena *a, const char *dir)
 {
@@ -188,8 +186,7 @@ bool repo_refresh(Origin *o, Repository *r, Loc loc)
     return r->fresh;
 }
 
-/* --- Versions ----------------------------------------------------------------------------------
- */
+/* --- Versions --------------------------------------------------------------------------------- */
 
 static int by_age(const void *x, const void *y)
 {
@@ -346,8 +343,7 @@ bool repo_commit_version(Origin *o, Repository *r, const char *package, const ch
     return true;
 }
 
-/* --- Files --------------------------------------------------------------------------------------
- */
+/* --- Files ------------------------------------------------------------------------------------ */
 
 /* The contents of each file, by one call. */
 static bool read_blobs(Origin *o, const Repository *r, RepoFiles *files, Loc loc)

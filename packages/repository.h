@@ -59,7 +59,4 @@ bool repo_files(Origin *o, Repository *r, const char *package, const char *versi
 /* Is it the contents of a file, of whichever commit? */
 bool repo_knows(Origin *o, const Repository *r, const char *blob);
 
-/* Is this the major version of package paths like that one? */
-bool package_takes(const char *package, Semver v);
-
 #endif
