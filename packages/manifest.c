@@ -103,7 +103,10 @@ static const char *read_path(Reader *r, Loc *loc)
     size_t from = r->at;
     while (!at_end(r) && is_path_char(r->text[r->at]))
         r->at++;
-    const char *path = arena_strndup(r->a, r->text + from, r->at - from), *wrong = NULL;
+    size_t n = r->at - from;
+    while (n > 1 && r->text[from + n - 1] == '/') /* as some packages end theirs */
+        n--;
+    const char *path = arena_strndup(r->a, r->text + from, n), *wrong = NULL;
     loc->beg = (uint32_t)from;
     loc->end = (uint32_t)r->at;
     if (!*path)

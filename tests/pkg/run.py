@@ -478,7 +478,7 @@ def manifests(box):
         box.put("futhark.pkg", text)
         box.pkg("sync", 1, rf"^futhark.pkg:{place}: error: [^\n]*{re.escape(what)}.*\n +\^[~]*\n$")
         check(box.manifest() == text, f"what is wrong is left alone: {text}")
-    box.put("futhark.pkg", "--top\n\n -- two \npackage   github.com/u/own -- own\nrequire{github.com/u/a 1.0.0 #abc1 github.com/u/b 0.0.0-20200101000000+abcdef012 -- b\n"
+    box.put("futhark.pkg", "--top\n\n -- two \npackage   github.com/u/own/ -- own\nrequire{github.com/u/a 1.0.0 #abc1 github.com/u/b 0.0.0-20200101000000+abcdef012 -- b\n"
             "\t-- last\r\n}\n\n-- end")
     box.pkg("fmt")
     laid = ("--top\n-- two\npackage github.com/u/own\n\n-- own\nrequire {\n  github.com/u/a 1.0.0 #abc1\n  github.com/u/b 0.0.0-20200101000000+abcdef012\n  -- b\n"
