@@ -202,9 +202,9 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--time-passes", "tells how long each pass takes", .flag = &o->times},
         {"--trace-passes", "prints the program after each pass", .flag = &o->passes.trace},
         {0}};
-    const char *name = arena_printf(a, "minifut %s", c->name);
-    const Args args = {name, c->about, rows,         c->bit,
-                       o,    NULL,     take_program, c->bit == CHECK ? "sf" : "sf ir"};
+    const Args args = {
+        arena_printf(a, "minifut %s", c->name), c->about, rows, c->bit, o, NULL, take_program,
+        c->bit == CHECK ? "sf" : "sf ir",       NULL};
     int code = args_read(&args, argc, argv);
     return code < 0 ? check_options(o, mode) : code;
 }

@@ -450,13 +450,17 @@ static int read_args(Pkg *p, int argc, char **argv)
                            {"-v, --verbose", "shows how git is called", .flag = &p->verbose,
                             .commands = ~(INIT | FMT)},
                            {0}};
-    const char *name = p->command ? p->command->name : "";
+    const char *name = p->command ? p->command->name : "", *first = "";
+    for (const PkgCommand *c = commands; c < commands + N_COMMANDS; c++)
+        if (c->shown)
+            first = arena_printf(p->a, "%s%s%s", first, *first ? " " : "", c->name);
     p->args = (Args){.command = arena_printf(p->a, "minifut pkg%s%s", *name ? " " : "", name),
                      .about = about(p->a),
                      .rows = rows,
                      .which = p->command ? p->command->bit : ~0,
                      .env = p,
-                     .word = take_word};
+                     .word = take_word,
+                     .first = first};
     int code = args_read(&p->args, argc, argv);
     if (code < 0 && (!p->command || p->n_words < p->command->least))
         code = args_wrong(&p->args, p->command ? "which package?" : "which command?");
