@@ -83,7 +83,8 @@ class Box:
             folder.mkdir()
         self.root.chmod(0o755)
         self.env = {"PATH": os.environ["PATH"], "HOME": str(self.root / "home"), "XDG_CACHE_HOME": str(self.root / "cache"),
-                    "TMPDIR": str(self.root), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8"}
+                    "TMPDIR": str(self.root), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8",
+                    **{name: os.environ[name] for name in ["ASAN_OPTIONS"] if name in os.environ}}
         for who in ("AUTHOR", "COMMITTER"):
             self.env |= {f"GIT_{who}_NAME": "a", f"GIT_{who}_EMAIL": "a@b", f"GIT_{who}_DATE": "2020-02-03T04:05:06Z"}
         (self.root / "home/.gitconfig").write_text(
