@@ -198,6 +198,33 @@ static bool require(Pkg *p, const char *package, const char *wanted, Require *q)
     return commit != NULL;
 }
 
+/* A program that is no test of the others, by its name. */
+static int is_offered(const struct dirent *e)
+{
+    size_t n = source_stem(e->d_name);
+    bool test = (n >= 5 && !strncmp(e->d_name + n - 5, "_test", 5)) ||
+                (n >= 6 && !strncmp(e->d_name + n - 6, "_tests", 6));
+    return n < strlen(e->d_name) && !test;
+}
+
+/* How programs import it: what they have to say is long. */
+static void print_imports(Pkg *p, const char *package)
+{
+    enum { SHOWN = 8 };
+    struct dirent **found;
+    int n = scandir(arena_printf(p->a, "lib/%s", package), &found, is_offered, alphasort);
+    for (int i = 0; i < n; i++) {
+        const char *name = found[i]->d_name;
+        if (i < SHOWN)
+            printf("import \"lib/%s/%.*s\"\n", package, (int)source_stem(name), name);
+        free(found[i]);
+    }
+    if (n > SHOWN)
+        printf("... and %d more files in lib/%s\n", n - SHOWN, package);
+    if (n >= 0)
+        free(found);
+}
+
 static bool pkg_add(Pkg *p)
 {
     Require q;
@@ -213,10 +240,9 @@ static bool pkg_add(Pkg *p)
         vec_push(p->a, &p->m.lines, q);
     if (!bring(p, true))
         return false;
-    if (!before)
-        printf("%s requires %s %s\n", MANIFEST_NAME, package, version);
-    else
-        printf("%s requires %s %s instead of %s\n", MANIFEST_NAME, package, version, before);
+    printf(MANIFEST_NAME " requires %s %s%s%s\n", package, version, before ? " instead of " : "",
+           before ? before : "");
+    print_imports(p, package);
     return true;
 }
 

@@ -158,7 +158,7 @@ def first_steps(box):
     box.git(box.mirror / HOST / "u/a", "tag", "v0.3.0-rc1")
     box.git(box.mirror / HOST / "u/a", "tag", "nonsense")
     box.pkg("versions github.com/u/a", out=r"^0\.1\.0\n0\.2\.0\n$", mirror=False)
-    box.pkg("add github.com/u/a", mirror=False, out="github.com/u/a 0.2.0")
+    box.pkg("add github.com/u/a", mirror=False, out='github.com/u/a 0.2.0\nimport "lib/github.com/u/a/x"\n$')
     check(box.manifest() == f"require {{\n  github.com/u/a 0.2.0 #{two}\n}}\n", f"futhark.pkg: {box.manifest()}")
     check(box.state().keys() == {"futhark.pkg", "lib/github.com/u/a/x.fut", "lib/github.com/u/a/deep/y.fut"}, f"files: {box.state()}")
     asked = box.server.asked
