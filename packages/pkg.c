@@ -189,10 +189,11 @@ static bool require(Pkg *p, const char *package, const char *wanted, Require *q)
         return false;
     if (wanted && *wanted == 'v' && semver_is(p->a, wanted + 1, &q->version))
         wanted++;
-    bool ok = !wanted ? newest(p, r, package, &q->version)
-              : semver_is(p->a, wanted, &q->version)
-                  ? true
-                  : repo_commit_version(&p->origin, r, package, wanted, &q->version, NO_LOC);
+    bool ok = true;
+    if (!wanted)
+        ok = newest(p, r, package, &q->version);
+    else if (!semver_is(p->a, wanted, &q->version))
+        ok = repo_commit_version(&p->origin, r, package, wanted, &q->version, NO_LOC);
     const char *commit = ok ? repo_commit(&p->origin, r, package, q->version, NO_LOC) : NULL;
     q->hash = semver_is_commit(q->version) ? NULL : commit;
     return commit != NULL;
@@ -233,15 +234,16 @@ static bool pkg_add(Pkg *p)
         return false;
     const char *version = semver_text(p->a, q.version);
     Require *old = manifest_find(&p->m, package);
-    const char *before = old ? semver_text(p->a, old->version) : NULL;
+    const char *before = old ? semver_text(p->a, old->version) : version;
     if (old)
         *old = q;
     else
         vec_push(p->a, &p->m.lines, q);
     if (!bring(p, true))
         return false;
-    printf(MANIFEST_NAME " requires %s %s%s%s\n", package, version, before ? " instead of " : "",
-           before ? before : "");
+    bool same = !strcmp(before, version);
+    printf(MANIFEST_NAME " requires %s %s%s%s\n", package, version, same ? "" : " instead of ",
+           same ? "" : before);
     print_imports(p, package);
     return true;
 }
