@@ -23,6 +23,7 @@
 #include "kir/passes/passes.h"
 #include "kir/tool/tool.h"
 #include "lsp/lsp.h"
+#include "packages/pkg.h"
 #include "pipeline/binary.h"
 #include "pipeline/passes.h"
 #include "project/new.h"
@@ -204,9 +205,9 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--time-passes", "tells how long each pass takes", .flag = &o->times},
         {"--trace-passes", "prints the program after each pass", .flag = &o->passes.trace},
         {0}};
-    const char *name = arena_printf(a, "minifut %s", c->name);
-    const Args args = {name, c->about, rows,         c->bit,
-                       o,    NULL,     take_program, c->bit == CHECK ? "sf" : "sf ir"};
+    const Args args = {
+        arena_printf(a, "minifut %s", c->name), c->about, rows, c->bit, o, NULL, take_program,
+        c->bit == CHECK ? "sf" : "sf ir",       NULL};
     int code = args_read(&args, argc, argv);
     return code < 0 ? check_options(o, mode) : code;
 }
@@ -446,8 +447,7 @@ static int cmd_compile(Options *o)
 
 static int cmd_check(Options *o)
 {
-    Ctx *cx = new_ctx(o);
-    Ast *ast = fe_load(cx->perm, o->file);
+    Ast *ast = fe_load(arena_new(), o->file);
     if (ast)
         fe_check(ast);
     diag_flush();
@@ -649,9 +649,8 @@ static const Command commands[] = {
      "writes NAME.c and builds NAME\n"
      "(--force: over files that minifut did not make); --emit=c|opencl|kernel-ir|plan|memory|ir\n"
      "prints instead; --target=gpu|native: kernels of that target only; with --strict-math,\n"
-     "results on CPUs do not differ in their last bits; with --server,\n"
-     "NAME speaks the server protocol without being asked to; with --library,\n"
-     "NAME.c, NAME.h and NAME.json, for use in other programs (--shared: NAME.so, too)\n",
+     "results on CPUs do not differ in their last bits; with --server, NAME speaks the server\n"
+     "protocol; with --library, NAME.c, NAME.h, NAME.json for other programs (--shared: NAME.so)\n",
      .run = cmd_compile, .bit = COMPILE,
      .about = "usage: minifut compile [options] prog.sf\n\n"
               "Writes the program as C with its kernels, and builds it.\n"},
@@ -689,6 +688,7 @@ static const Command commands[] = {
     {"dataset", "dataset -g TYPE ...", "makes random inputs\n", .tool = dataset_main},
     {"devices", "devices", "the OpenCL devices here\n", .tool = devices_main},
     {"new", "new NAME", "a folder with a small project to begin with\n", .tool = new_main},
+    {"pkg", "pkg add PATH ...", "packages of others: futhark.pkg, lib/\n", .tool = pkg_main},
     {"fmt", "fmt [--check] [-w] [FILES]", "programs in their layout\n", .tool = fmt_main},
     {"doc", "doc [-o FILE] [--html FILE] prog.sf | --prelude",
      "documentation of a program as Markdown, from its comments\n", .tool = doc_main},

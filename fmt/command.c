@@ -171,7 +171,7 @@ int fmt_main(int argc, char **argv)
         {"-w, --write", "writes each file in place, which is the default", .flag = &c.write},
         {"--tokens", NULL, .flag = &c.tokens}, /* for tests/editors; standard input only */
         {0}};
-    const Args args = {"minifut fmt", about, rows, 0, &c, NULL, take_file, "sf"};
+    const Args args = {"minifut fmt", about, rows, 0, &c, NULL, take_file, "sf", NULL};
     int code = args_read(&args, argc, argv);
     if (code >= 0)
         return code;

@@ -143,7 +143,7 @@ static void take_arguments(Command *c, int argc, char **argv)
          "a line for each program with its seconds, all messages of those that fail",
          .flag = &c->o.verbose},
         {0}};
-    const Args args = {"minifut test", about, rows, 0, c, NULL, take_file, "sf"};
+    const Args args = {"minifut test", about, rows, 0, c, NULL, take_file, "sf", NULL};
     c->args = &args;
     c->code = args_read(&args, argc, argv);
     if (c->code < 0 && !c->any)

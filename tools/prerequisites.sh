@@ -52,6 +52,7 @@ look() {
         wish emacs-nox has emacs
         wish fish has fish
         wish g++ has c++
+        wish git has git
         wish groff-base has groff
         wish libopenmpi-dev has mpicc
         wish lowdown has lowdown

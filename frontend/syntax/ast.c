@@ -202,11 +202,6 @@ AExp *mk_index(ParseCtx *c, AExp *arr, ADimIndices dims, Loc loc)
     AExp *e = mk_exp(c, AE_INDEX, loc);
     if (!dims.n)
         parse_error(c, loc, "an index needs at least one dimension");
-    if (arr->kind == AE_INDEX && !arr->parens) {
-        const char *a = arr->index.e->kind == AE_VAR ? arr->index.e->var.name : "a";
-        parse_error(c, loc, "an index does not follow another: write `%s[i, j]`, or `(%s[i])[j]`",
-                    a, a);
-    }
     e->index.e = arr;
     e->index.dims = dims;
     DEEPEN(c, e, arr);

@@ -443,7 +443,7 @@ def packages(box):
     box.put("project/tests/deep/q.fut", 'import "lib/github.com/user/beyond/b"\n')
     box.minifut("check project/tests/deep/q.fut", USER,
                 "neither `project/tests/deep/lib/github.com/user/beyond/b.sf` nor .*/b.fut`; also tried `project/lib`; "
-                "minifut does not fetch packages: run `futhark pkg sync`")
+                "`minifut pkg add github.com/user/beyond` fetches the package")
 
 
 @case(False)
