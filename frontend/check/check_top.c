@@ -242,3 +242,24 @@ void check_entries(Ck *ck)
         diag_explained(messages, SECTION_ENTRIES);
     }
 }
+
+/* --- Values --------------------------------------------------------------------------------- */
+
+FeValue fe_value(const Def *d)
+{
+    const AType *t = type_deref(d->bind->type);
+    bool general = d->bind->tparams.n || has_type_var(NULL, t);
+    return t->kind == TY_FUN || (!general && ty_has_fun(t)) ? FE_FUNCTION
+           : has_acc(NULL, t)                               ? FE_WRITING
+           : general                                        ? FE_GENERAL
+                                                            : FE_VALUE;
+}
+
+void fe_add_value(Ast *ast, Def *d)
+{
+    EntryPoint ep = {.def = d, .name = d->name, .result = d->bind->type};
+    EntryParam result = {
+        .name = intern("out0"), .type = d->bind->type, .te = d->ret, .loc = d->loc};
+    vec_push(ast->arena, &ep.results, result);
+    vec_push(ast->arena, &ast->entries, ep);
+}
