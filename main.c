@@ -28,6 +28,7 @@
 #include "pipeline/passes.h"
 #include "project/new.h"
 #include "repl/eval.h"
+#include "repl/repl.h"
 #include "testing/test.h"
 
 #include <errno.h>
@@ -661,6 +662,8 @@ static const Command commands[] = {
     {"fmt", "fmt [--check] [-w] [FILES]", "programs in their layout\n", .tool = fmt_main},
     {"doc", "doc [-o FILE] [--html FILE] prog.sf | --prelude",
      "documentation of a program as Markdown, from its comments\n", .tool = doc_main},
+    {"repl", "repl [prog.sf]", "a dialogue: expressions are interpreted, definitions kept\n",
+     .tool = repl_main},
     {"lsp", "lsp", "a language server for editors, on standard input and output\n",
      .tool = lsp_main},
     {"sources", NULL, NULL, .run = cmd_sources, .bit = CHECK},

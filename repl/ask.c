@@ -8,6 +8,7 @@
 #include "interp/interp.h"
 #include "pipeline/explained.h"
 #include "pipeline/passes.h"
+#include "repl/listing.h"
 
 #include <errno.h>
 #include <string.h>
@@ -244,14 +245,32 @@ static int find_values(Ask *q, Findings *found)
     return 0;
 }
 
+static void collect(void *env, const Binding *b)
+{
+    Listing *l = env;
+    vec_push(l->a, &l->all, b);
+}
+
 static void show_declared(const Ask *q)
 {
+    Listing l = {.a = q->cx->perm};
     const Decls *ds = &q->ast->main->decls;
-    for (int i = 0; i < ds->n; i++) {
-        const Def *d = ds->at[i].def;
-        if (d)
-            printf("%s : %s\n", d->name, type_of(q, d));
-    }
+    for (int i = 0; i < ds->n; i++)
+        if (ds->at[i].bind)
+            collect(&l, ds->at[i].bind);
+    listing_print(&l);
+}
+
+int ask_names(const Session *s, const FePiece *nothing)
+{
+    Ask q = ask_begin(s, nothing);
+    Listing l = {.a = q.cx->perm};
+    int code = check(&q);
+    if (code)
+        return code;
+    fe_members(q.ast->main->module, collect, &l);
+    listing_print(&l);
+    return flushed();
 }
 
 static int write_findings(const Ask *q, Findings *all, FILE *found)

@@ -29,4 +29,7 @@ int ask_declare(const Session *s, const FePiece *decls, FILE *found);
  * kept of it, if found is not NULL. */
 int ask_load(const Session *s, const FePiece *program, FILE *found);
 
+/* Prints what is known behind the session, a line each. `nothing` is an empty text. */
+int ask_names(const Session *s, const FePiece *nothing);
+
 #endif
