@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,14 +92,15 @@ static int get_key(EditLine *el, wchar_t *c)
 {
     Edit *e = now;
     mbstate_t state = {0};
-    for (;;) {
+    while (worker_wait(STDIN_FILENO)) {
         char byte;
-        ssize_t n = read(STDIN_FILENO, &byte, 1);
+        struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
         if (resized)
             e->lib->el_resize(el);
         resized = 0;
-        if (n < 0 && errno == EINTR && !worker_signalled())
+        if (poll(&input, 1, 0) == 0)
             continue;
+        ssize_t n = read(STDIN_FILENO, &byte, 1);
         if (n <= 0)
             return (int)n;
         size_t k = mbrtowc(c, &byte, 1, &state);
@@ -107,6 +109,7 @@ static int get_key(EditLine *el, wchar_t *c)
         else if (k != (size_t)-2)
             return 1;
     }
+    return -1;
 }
 
 /* --- Completion ----------------------------------------------------------------------------- */
@@ -252,6 +255,8 @@ static ssize_t plain_line(Edit *e)
     if (e->terminal)
         fputs(e->prompt, stdout);
     fflush(stdout);
+    if (e->terminal && !worker_wait(STDIN_FILENO))
+        return -1;
     errno = 0;
     ssize_t n = getline(&e->line, &e->n, stdin);
     if (n < 0 && errno == EINTR)

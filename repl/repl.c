@@ -94,10 +94,12 @@ static int have_done(Repl *r, Task *t, int keep)
         fprintf(stderr, "minifut: what was defined cannot be kept\n");
         end.code = EXIT_USER;
     }
-    if (worker_interrupted() || end.signal == SIGINT)
+    if (worker_interrupted() || end.signal == SIGINT) {
         fprintf(stderr, "interrupted\n");
-    else if (end.signal)
+        r->quit = !edit_is_terminal(r->edit); /* a script ends */
+    } else if (end.signal) {
         fprintf(stderr, "minifut: this has ended by a signal: %s\n", strsignal(end.signal));
+    }
     if (end.found)
         fclose(end.found);
     int code = end.code < 0 ? EXIT_USER : end.code == keep ? 0 : end.code;
@@ -333,7 +335,7 @@ static void converse(Repl *r)
         const char *line = edit_line(r->edit, r->input.n ? "| " : "> ", &n);
         if (line) {
             take_line(r, line, n);
-        } else if (worker_interrupted() && !worker_ended()) {
+        } else if (edit_is_terminal(r->edit) && worker_interrupted() && !worker_ended()) {
             puts("^C");
             forget_input(r);
         } else {
@@ -411,5 +413,9 @@ int repl_main(int argc, char **argv)
     forget_input(&r);
     session_free(r.session);
     free(r.file);
+    if (worker_ended()) {
+        signal(worker_ended(), SIG_DFL);
+        raise(worker_ended());
+    }
     return r.failed && !terminal ? EXIT_USER : 0;
 }

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@ static volatile pid_t working;
 
 void worker_signal(int sig)
 {
-    *(sig == SIGINT ? &interrupted : &ended) = 1;
+    *(sig == SIGINT ? &interrupted : &ended) = sig;
     if (working > 0)
         kill(working, sig);
 }
@@ -30,14 +32,24 @@ bool worker_interrupted(void)
     return was;
 }
 
-bool worker_ended(void)
+int worker_ended(void)
 {
     return ended;
 }
 
-bool worker_signalled(void)
+bool worker_wait(int fd)
 {
-    return interrupted || ended;
+    struct pollfd input = {.fd = fd, .events = POLLIN};
+    sigset_t all, before;
+    sigemptyset(&all);
+    sigaddset(&all, SIGINT);
+    sigaddset(&all, SIGTERM);
+    sigaddset(&all, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* none comes between the question and the wait */
+    if (!interrupted && !ended)
+        ppoll(&input, 1, NULL, &before);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !interrupted && !ended;
 }
 
 /* What is typed is not for it: nor, where a file is read, its place there. */

@@ -18,11 +18,13 @@ typedef struct {
  * (worker_signal). */
 WorkEnd worker_run(Work *work, void *env);
 
-/* The handler of signals of the whole command. What has come: an interrupt (asked for once), what
- * is to end the command, one of both. */
+/* The handler of signals of the whole command. What has come: an interrupt (asked for once); what
+ * is to end the command, 0 if nothing is. */
 void worker_signal(int sig);
 bool worker_interrupted(void);
-bool worker_ended(void);
-bool worker_signalled(void);
+int worker_ended(void);
+/* Waits until a file can be read or a signal comes. False: an interrupt or what is to end the
+ * command has come, now or before. */
+bool worker_wait(int fd);
 
 #endif

@@ -695,8 +695,9 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
     Expected e = expected_tokens(yyctx);
     SyntaxError error = syntax_error_at(t, &e, loc);
     bool ends = begins_line(ctx, loc) || e.has[YYSYMBOL_IN];
-    bool next = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
-                t == YYSYMBOL_IMPORT || t == YYSYMBOL_MODULE || t == YYSYMBOL_OPEN || t == YYSYMBOL_YYEOF;
+    bool decl = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
+                t == YYSYMBOL_IMPORT || t == YYSYMBOL_MODULE || t == YYSYMBOL_OPEN;
+    bool next = t == YYSYMBOL_YYEOF || (decl && ctx->as == PARSE_FILE);
     const char *hint = syntax_hint(ctx, &error);
     if (next && ends && (t == YYSYMBOL_YYEOF || !e.has[YYSYMBOL_VAL]) && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
         parse_error(ctx, ctx->before, "%s ends too early%s%s%s",
