@@ -5,7 +5,7 @@
 #ifndef REPL_ASK_H
 #define REPL_ASK_H
 
-#include "repl/pieces.h"
+#include "repl/dialogue.h"
 
 /* How a value is shown. */
 typedef enum {

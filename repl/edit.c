@@ -69,6 +69,8 @@ void edit_note(Edit *e, const char *text)
         return;
     char *copy = strdup(text), *next = copy;
     bool one = copy && !strstr(copy, "--");
+    for (size_t n = one ? strlen(copy) : 0; n && copy[n - 1] == '\n';)
+        copy[--n] = '\0';
     for (char *p = copy; one && *p; p++)
         *p = *p == '\n' ? ' ' : *p;
     for (char *line; copy && (line = strsep(&next, "\n"));)
@@ -79,25 +81,37 @@ void edit_note(Edit *e, const char *text)
 
 /* --- Keys ----------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t resized;
+static volatile sig_atomic_t resized, stopped;
 
-static void note_size(int sig)
+static void note_signal(int sig)
 {
-    (void)sig;
-    resized = 1;
+    *(sig == SIGWINCH ? &resized : &stopped) = 1;
+}
+
+/* Another size of the terminal; Ctrl-Z, which finds the terminal as it was, and comes back to the
+ * line. */
+static void heed_signals(Edit *e)
+{
+    if (resized)
+        e->lib->el_resize(e->el);
+    if (stopped) {
+        e->lib->el_set(e->el, EL_PREP_TERM, 0);
+        raise(SIGSTOP);
+        e->lib->el_set(e->el, EL_PREP_TERM, 1);
+        e->lib->el_set(e->el, EL_REFRESH);
+    }
+    resized = stopped = 0;
 }
 
 /* One character from the terminal; -1: a signal wants the line to end. */
 static int get_key(EditLine *el, wchar_t *c)
 {
-    Edit *e = now;
+    (void)el;
     mbstate_t state = {0};
     while (worker_wait(STDIN_FILENO)) {
         char byte;
         struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-        if (resized)
-            e->lib->el_resize(el);
-        resized = 0;
+        heed_signals(now);
         if (poll(&input, 1, 0) == 0)
             continue;
         ssize_t n = read(STDIN_FILENO, &byte, 1);
@@ -209,7 +223,7 @@ static bool start_editor(Edit *e)
     lib->el_set(e->el, EL_BIND, "^I", "minifut-complete", NULL);
     lib->el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
     lib->el_source(e->el, NULL);
-    signal(SIGWINCH, note_size);
+    signal(SIGWINCH, note_signal);
     return true;
 }
 
@@ -267,7 +281,10 @@ static ssize_t plain_line(Edit *e)
 static ssize_t edited_line(Edit *e)
 {
     int n = 0;
+    signal(SIGTSTP, note_signal);
+    e->lib->el_set(e->el, EL_PREP_TERM, 1); /* before the prompt says that keys may come */
     const char *line = e->lib->el_gets(e->el, &n);
+    signal(SIGTSTP, SIG_DFL);
     if (!line || n <= 0)
         return -1;
     free(e->line);

@@ -2,8 +2,8 @@
 #ifndef REPL_OFFER_H
 #define REPL_OFFER_H
 
+#include "repl/dialogue.h"
 #include "repl/edit.h"
-#include "repl/pieces.h"
 
 /* The names that begin as the word in front of an offset of a text, which follows a session: those
  * that the language server offers there (lsp/complete.c). offers->from is set to an offset. */

@@ -41,10 +41,7 @@ bool worker_wait(int fd)
 {
     struct pollfd input = {.fd = fd, .events = POLLIN};
     sigset_t all, before;
-    sigemptyset(&all);
-    sigaddset(&all, SIGINT);
-    sigaddset(&all, SIGTERM);
-    sigaddset(&all, SIGHUP);
+    sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before); /* none comes between the question and the wait */
     if (!interrupted && !ended)
         ppoll(&input, 1, NULL, &before);
@@ -58,6 +55,7 @@ static _Noreturn void work_apart(Work *work, void *env, FILE *found, pid_t paren
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
+    signal(SIGWINCH, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXIT_USER);

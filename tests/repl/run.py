@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -272,6 +273,20 @@ def run_dialogues(folder):
             check(said.count("trace") == 1, f"{name}: {said!r}")
 
 
+def run_page(folder):
+    """What docs/commands.md shows of both; a line of dots stands for whatever there is up to the end."""
+    page = (ROOT / "docs" / "commands.md").read_text()
+    shown = re.search(r"## minifut eval\n.*?\n```\n(\$.*?)```\n", page, re.S)[1]
+    for command, out in re.findall(r"\$ minifut (.*)\n((?:[^$].*\n)*)", shown):
+        r = subprocess.run([MINIFUT, *shlex.split(command)], capture_output=True, text=True, timeout=60)
+        check(r.stdout == out, f"docs/commands.md: {command}: {r.stdout!r} {r.stderr!r}")
+    shown = re.search(r"## minifut repl\n.*?\n```\n(> .*?)```\n", page, re.S)[1]
+    typed = re.findall(r"^[>|] ?(.*)\n", shown, re.M)
+    r = subprocess.run([MINIFUT, "repl"], input="\n".join(typed), capture_output=True, text=True, cwd=folder, timeout=60)
+    want = re.sub(r"^[>|].*\n", "", shown, flags=re.M).split(" " * 8 + "...\n")
+    check(r.stdout.startswith(want[0]) and want[1:] == [""], f"docs/commands.md: {r.stdout!r}, not {want}")
+
+
 def run_many(folder):
     """A session of many definitions, that of a program among its arguments; what imported files were is kept."""
     lines = [f"def f{i} [n] (xs: [n]f32) (k: f32): f32 = f32.sum (map (* k) xs) + {f'f{i - 1} xs k' if i else '0'}" for i in range(60)]
@@ -352,7 +367,7 @@ class Terminal:
                 check(os.waitstatus_to_exitcode(status) == code, f"terminal: ended by {status}")
                 break
         else:
-            check(False, "terminal: does not end")
+            check(False, f"terminal: does not end: {self.shown!r}")
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         os.close(self.fd)
@@ -439,6 +454,7 @@ def main():
             Path(folder, name).write_text(text)
         run_eval(folder)
         run_dialogues(folder)
+        run_page(folder)
         run_many(folder)
         run_plain_terminal(folder)
         if ctypes.util.find_library("edit"):

@@ -1,5 +1,5 @@
 /* The memory of a session, and how it learns. */
-#include "repl/pieces.h"
+#include "repl/dialogue.h"
 
 #include "base/intern.h"
 #include "command/source.h"

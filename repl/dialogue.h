@@ -3,8 +3,8 @@
  * Nothing of them is kept but their bytes: each question parses and checks all of them again
  * (ask.h), which takes a millisecond or so for each hundred lines, and forgets what it made.
  * Values are computed once, when they are defined. */
-#ifndef REPL_PIECES_H
-#define REPL_PIECES_H
+#ifndef REPL_DIALOGUE_H
+#define REPL_DIALOGUE_H
 
 #include "common/values.h"
 #include "frontend/frontend.h"
