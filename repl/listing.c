@@ -21,7 +21,11 @@ void listing_print(const Listing *l)
     for (int i = 0; i < l->all.n; i++) {
         if (is_hidden(l, i))
             continue;
-        show_binding(&o, l->a, l->all.at[i], l->all.at[i]->name);
+        const Binding *b = l->all.at[i];
+        if (b->kind == BIND_DEF && b->def && !b->stands)
+            fe_print_interface(&o, b->def);
+        else
+            show_binding(&o, l->a, b, b->name);
         out_puts(&o, "\n");
     }
     fputs(o.text ? o.text : "", stdout);

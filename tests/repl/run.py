@@ -127,7 +127,7 @@ entry e (x: i32) = x + mine
 e 1
 def fact (n: i32): i32 = if n <= 0 then 1 else n * fact (n - 1)
 fact 5
-""", ["type t 'a = #node a a | #leaf", "def v: #leaf | #node i32 i32", "#node 1i32 2i32 : #leaf | #node i32 i32", "module type number", "module twice", "module ints", "module T",
+""", ["type t 'a = #node a a | #leaf", "def v: t i32", "#node 1i32 2i32 : #leaf | #node i32 i32", "module type number", "module twice", "module ints", "module T",
       "2i32 : i32", "5i32 : i32", "3i32 : i32", "def mine: i32", "8i32 : i32", "entry e (x: i32): i32", "9i32 : i32", "def fact (n: i32): i32", "120i32 : i32"]),
     ("sizes of values", """
 let n = 2i64
