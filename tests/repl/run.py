@@ -144,6 +144,38 @@ let unit = ()
 unit
 """, ["def n: i64", "def ys: [n]i32", "[(3i32, 0i64), (3i32, 1i64)] : [n](i32, i64)", "def s: []i64", "3i64 : i64", "[6i64, 8i64, 10i64] : []i64",
       "def sums: [n](#none | #one i64)", "[#none, #one 1i64] : [n](#none | #one i64)", "def nested: [2](i32, [2]bool)", "[true, false] : [2]bool", "def unit: ()", "() : ()"]),
+    ("values there and back", """
+let nan = f32.nan
+let half = 1.5f16
+(nan, half, -5i8 : i8, true)
+let e = [] : [0][3]i32
+e
+let u = replicate 3 ()
+length u
+let sa = [#a [1, 2], #b] : [](#a [2]i32 | #b)
+sa
+let sc = #a (filter (> 1) [1, 2, 3]) : #a []i32 | #b
+match sc case #a xs -> i32.sum xs case #b -> 7
+let k = 3i64
+let m = replicate (k + 1) 0i32
+let k = 9i64
+zip m (indices m)
+let t = ((1, 2u8), {a = true, b = [(1, 2)]})
+t.1.b[0].1
+let r = {f = \\x -> x + 1i32, y = 2i32}
+r.f r.y
+module M : { type t val x : t val f : t -> i32 } = { type t = i32 def x = 3i32 def f (y: t) = y }
+let a = M.x
+M.f a
+let w = [1f32, 2]
+vjp (\\x -> f32.sum (map2 (*) w x)) [1, 1] 1
+let ys = copy w with [0] = 9
+(w, ys)
+""", ["def nan: f32", "def half: f16", "(f32.nan, 1.5f16, -5i8, true) : (f32, f16, i8, bool)", "def e: [0][3]i32", "empty([0][3]i32) : [0][3]i32", "def u: [3]()", "3i64 : i64",
+      "def sa: [2](#a [2]i32 | #b)", "[#a [1i32, 2i32], #b] : [2](#a [2]i32 | #b)", "def sc: #a []i32 | #b", "5i32 : i32", "def k: i64", "def m: [k + 1]i32", "def k: i64",
+      "[(0i32, 0i64), (0i32, 1i64), (0i32, 2i64), (0i32, 3i64)] : [k + 1](i32, i64)", "def t: ((i32, u8), {a: bool, b: [1](i32, i32)})", "2i32 : i32",
+      "def r: {f: i32 -> i32, y: i32}", "3i32 : i32", "module M", "def a: i32", "3i32 : i32", "def w: [2]f32", "[1.0f32, 2.0f32] : [2]f32", "def ys: [2]f32",
+      "([1.0f32, 2.0f32], [9.0f32, 2.0f32]) : ([2]f32, [2]f32)"]),
     ("values are computed once", """
 let x = trace 3i32
 x + x
