@@ -245,32 +245,44 @@ static int find_values(Ask *q, Findings *found)
     return 0;
 }
 
-static void collect(void *env, const Binding *b)
-{
-    Listing *l = env;
-    vec_push(l->a, &l->all, b);
-}
-
 static void show_declared(const Ask *q)
 {
     Listing l = {.a = q->cx->perm};
     const Decls *ds = &q->ast->main->decls;
     for (int i = 0; i < ds->n; i++)
         if (ds->at[i].bind)
-            collect(&l, ds->at[i].bind);
+            vec_push(l.a, &l.all, ds->at[i].bind);
     listing_print(&l);
 }
 
-int ask_names(const Session *s, const FePiece *nothing)
+static int unknown(const char *name, const char *what)
+{
+    fprintf(stderr, "unknown %s `%s`\n", what, name);
+    return EXIT_USER;
+}
+
+int ask_names(const Session *s, const FePiece *nothing, const char *module)
 {
     Ask q = ask_begin(s, nothing);
     Listing l = {.a = q.cx->perm};
     int code = check(&q);
     if (code)
         return code;
-    fe_members(q.ast->main->module, collect, &l);
+    if (!*module)
+        listing_all(&l, q.ast);
+    else if (!listing_members(&l, q.ast, module))
+        return unknown(module, "module");
     listing_print(&l);
     return flushed();
+}
+
+int ask_doc(const Session *s, const FePiece *nothing, const char *name)
+{
+    Ask q = ask_begin(s, nothing);
+    int code = check(&q);
+    if (code)
+        return code;
+    return listing_doc(q.cx->perm, q.ast, name) ? flushed() : unknown(name, "name");
 }
 
 static int write_findings(const Ask *q, Findings *all, FILE *found)

@@ -29,7 +29,9 @@ int ask_declare(const Session *s, const FePiece *decls, FILE *found);
  * kept of it, if found is not NULL. */
 int ask_load(const Session *s, const FePiece *program, FILE *found);
 
-/* Prints what is known behind the session, a line each. `nothing` is an empty text. */
-int ask_names(const Session *s, const FePiece *nothing);
+/* Prints what has been defined, or, unless it is "", what a module has, a line each; what a name
+ * is, and what is said of it. `nothing` is an empty text. */
+int ask_names(const Session *s, const FePiece *nothing, const char *module);
+int ask_doc(const Session *s, const FePiece *nothing, const char *name);
 
 #endif

@@ -29,7 +29,7 @@ typedef struct {
 } Repl;
 
 /* What is done with a text. */
-typedef enum { DO_ANSWER, DO_SHOW, DO_ALL, DO_TYPE, DO_EXPLAIN, DO_LOAD, DO_LIST } Doing;
+typedef enum { DO_ANSWER, DO_SHOW, DO_ALL, DO_TYPE, DO_EXPLAIN, DO_LOAD, DO_LIST, DO_DOC } Doing;
 
 /* Exit codes of workers, besides those of commands. */
 enum { CODE_UNFINISHED = 100, CODE_DECLARED };
@@ -38,7 +38,8 @@ typedef struct {
     const Session *session;
     FePiece text;
     Doing doing;
-    bool more; /* an unfinished text may go on */
+    const char *name; /* of DO_LIST, DO_DOC */
+    bool more;        /* an unfinished text may go on */
 } Task;
 
 /* --- Workers -------------------------------------------------------------------------------- */
@@ -54,8 +55,8 @@ static int read_and_answer(Task *t, FILE *found)
 {
     FePiece *p = &t->text;
     FeReading reading = fe_reading(arena_new(), p->name, p->text, p->n);
-    if (reading == FE_UNFINISHED && t->more)
-        return CODE_UNFINISHED;
+    if ((reading == FE_UNFINISHED || reading == FE_NOTHING) && t->more)
+        return CODE_UNFINISHED; /* a comment may be about what follows */
     if (reading == FE_UNFINISHED || reading == FE_WRONG)
         return refuse();
     if (reading == FE_NOTHING)
@@ -79,7 +80,8 @@ static int work(void *env, FILE *found)
     case DO_TYPE: return ask_type(t->session, &t->text, true);
     case DO_EXPLAIN: return ask_explain(t->session, &t->text);
     case DO_LOAD: return ask_load(t->session, &t->text, found);
-    case DO_LIST: return ask_names(t->session, &t->text);
+    case DO_LIST: return ask_names(t->session, &t->text, t->name);
+    case DO_DOC: return ask_doc(t->session, &t->text, t->name);
     }
     return EXIT_BUG;
 }
@@ -145,10 +147,15 @@ static void do_time(Repl *r, const char *exp)
            (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec));
 }
 
-static void do_list(Repl *r, const char *rest)
+static void do_list(Repl *r, const char *module)
 {
-    (void)rest;
-    Task t = {.doing = DO_LIST, .text = {.name = "<input>", .text = ""}};
+    Task t = {.doing = DO_LIST, .name = module, .text = {.name = "<input>", .text = ""}};
+    have_done(r, &t, KEEP_NOTHING);
+}
+
+static void do_doc(Repl *r, const char *name)
+{
+    Task t = {.doing = DO_DOC, .name = name, .text = {.name = "<input>", .text = ""}};
     have_done(r, &t, KEEP_NOTHING);
 }
 
@@ -213,7 +220,7 @@ typedef struct {
     const char *name, *argument;
     void (*run)(Repl *r, const char *rest);
     const char *does;
-    bool names; /* what stands behind it is an expression */
+    bool names; /* stand behind it */
 } Command;
 
 static const Command commands[] = {
@@ -223,8 +230,9 @@ static const Command commands[] = {
      true},
     {":all", "EXPRESSION", do_all, "its value without dots, however large it is", true},
     {":time", "EXPRESSION", do_time, "its value, and how long it took", true},
-    {":load", "FILE", do_load, "begins anew, with the definitions of a program", false},
-    {":list", "", do_list, "what has been defined", false},
+    {":load", "[FILE]", do_load, "begins anew, with the definitions of a program", false},
+    {":list", "[MODULE]", do_list, "what has been defined, or what a module has", true},
+    {":doc", "NAME", do_doc, "what is said of a name", true},
     {":reload", "", do_reload, "reads the files again, and what was defined since", false},
     {":help", "", do_help, "this list", false},
     {":quit", "", do_quit, "ends this, as Ctrl-D does", false},
@@ -270,8 +278,8 @@ static void run_command(Repl *r, char *line)
         r->failed = true;
         return;
     }
-    if (*c->argument && !*rest && c->run != do_load) {
-        fprintf(stderr, "%s: which expression?\n", c->name);
+    if (c->names && *c->argument != '[' && !*rest) {
+        fprintf(stderr, "%s: which %s?\n", c->name, c->run == do_doc ? "name" : "expression");
         r->failed = true;
         return;
     }

@@ -240,6 +240,19 @@ def f 'a (x: a) = x
 :q
 never
 """, ["def xs: [4]i64", "def f 'a (x: a): a", "map (+ 1) xs : [4]i64", "f : a -> a", "def xs: [4]i64", "def f 'a (x: a): a", "!:type: which expression?", "!unknown command ':nonsense'", "!unexpected `def`"]),
+    ("names", """
+:doc length
+-- | One more.
+def up (x: i32) = x + 1
+:doc up
+module M = { module N = { def deep = 1u8 } def up (x: i8) = x }
+:list M.N
+:do M.up
+:doc nobody
+:list nobody
+:list f16
+""", ["~^length: \\[n\\]a -> i64\n\\w+", "def up (x: i32): i32\n", "def up (x: i32): i32\nOne more.\n", "module M\ndef deep: u8\ndef up (x: i8): i8\nf16.+: ", "\nf16.sqrt: f16 -> f16\n",
+      "!unknown name `nobody`", "!unknown module `nobody`"]),
     ("explain", """
 let xs = iota 1000
 def scale [n] (k: i64) (ys: [n]i64) = map (* k) ys
