@@ -147,16 +147,20 @@ static void do_time(Repl *r, const char *exp)
            (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec));
 }
 
+static void do_name(Repl *r, const char *name, Doing doing)
+{
+    Task t = {.doing = doing, .name = name, .text = {.name = "<input>", .text = ""}};
+    have_done(r, &t, KEEP_NOTHING);
+}
+
 static void do_list(Repl *r, const char *module)
 {
-    Task t = {.doing = DO_LIST, .name = module, .text = {.name = "<input>", .text = ""}};
-    have_done(r, &t, KEEP_NOTHING);
+    do_name(r, module, DO_LIST);
 }
 
 static void do_doc(Repl *r, const char *name)
 {
-    Task t = {.doing = DO_DOC, .name = name, .text = {.name = "<input>", .text = ""}};
-    have_done(r, &t, KEEP_NOTHING);
+    do_name(r, name, DO_DOC);
 }
 
 /* Reads a file into a new session, which takes the place of the one that there is; NULL, and that
@@ -188,7 +192,8 @@ static void do_reload(Repl *r, const char *rest)
         return;
     if (!r->file)
         r->session = session_new();
-    for (int i = r->file ? 1 : 0; i < old->pieces.n; i++) {
+    bool loaded = r->file && old->pieces.n && !strcmp(old->pieces.at[0].text.name, r->file);
+    for (int i = loaded ? 1 : 0; i < old->pieces.n; i++) {
         Task t = {.doing = DO_ANSWER, .text = old->pieces.at[i].text};
         have_done(r, &t, CODE_DECLARED);
     }
@@ -197,14 +202,16 @@ static void do_reload(Repl *r, const char *rest)
 
 static void do_load(Repl *r, const char *file)
 {
-    Session *old;
     if (!*file) {
         do_reload(r, file);
-    } else if ((old = load(r, file))) {
-        char *name = strdup(file);
+        return;
+    }
+    Session *old = load(r, file);
+    if (old)
         session_free(old);
+    if (old || !r->file) { /* else `:reload` is still about the one before */
         free(r->file);
-        r->file = name;
+        r->file = strdup(file);
     }
 }
 

@@ -338,6 +338,15 @@ def run_many(folder):
     lines += [f"let a{i} = f{i} [1, 2] 2" for i in range(0, 60, 20)] + ["a0", "a40"]
     r = subprocess.run([MINIFUT, "repl", "prog.sf"], input="\n".join(lines), capture_output=True, text=True, cwd=folder, timeout=120)
     check(r.stdout.endswith("6.0f32 : f32\n246.0f32 : f32\n") and r.returncode == 0, f"many definitions: {r.stdout[-300:]} {r.stderr[-300:]}")
+    with subprocess.Popen([MINIFUT, "repl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder) as p:
+        Path(folder, "mended.sf").write_text("def part =\n")
+        p.stdin.write(b"let before = 2i32\n:load mended.sf\nbefore\n")
+        p.stdin.flush()
+        check([p.stdout.readline(), p.stdout.readline()] == [b"def before: i32\n", b"2i32 : i32\n"], "a file that is wrong changes nothing")
+        Path(folder, "mended.sf").write_text("def part = 5i32\n")
+        p.stdin.write(b":reload\n(part, before)\n")
+        p.stdin.close()
+        check(p.stdout.read() == b"def before: i32\n(5i32, 2i32) : (i32, i32)\n", "the same, mended and read again")
     r = subprocess.run([MINIFUT, "repl", "wrong.sf"], input="1\n", capture_output=True, text=True, cwd=folder, timeout=60)
     check(r.returncode == 1 and not r.stdout, f"repl of a wrong program: {r}")
     r = subprocess.run([MINIFUT, "repl", "a", "b"], capture_output=True, text=True, cwd=folder, timeout=60)
