@@ -205,7 +205,7 @@ static bool start_editor(Edit *e)
 {
     HistEvent event;
     const Libedit *lib = e->lib = libedit_find();
-    if (!lib || !setlocale(LC_CTYPE, "C.UTF-8"))
+    if (!lib || !(setlocale(LC_CTYPE, "C.UTF-8") || setlocale(LC_CTYPE, "")))
         return false;
     e->el = lib->el_init("minifut", stdin, stdout, stderr);
     e->past = lib->history_init();
