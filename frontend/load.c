@@ -39,6 +39,7 @@ static File *parse_file(Ast *ast, const FePiece *p, Concrete *concrete, bool *ok
     f->base = ctx.base;
     f->parsed = parse_text(&ctx, p->exp ? PARSE_EXP : PARSE_FILE);
     f->unfinished = ctx.unfinished;
+    f->exp = p->exp;
     if (!f->parsed)
         *ok = false;
     else if (p->exp)

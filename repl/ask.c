@@ -197,8 +197,9 @@ int ask_explain(const Session *s, const FePiece *exp)
     int code = check(&q);
     if (code)
         return code;
-    const AExp *e = d->body;
-    q.ast->entries.at[0].name = e->kind == AE_VAR && !strchr(e->var.name, '.') ? e->var.name : "it";
+    EntryPoint *ep = &q.ast->entries.at[0];
+    if (ep->name == d->name)
+        ep->name = "it";
     Prog *p = program(&q, n_passes - 1);
     if (!p)
         return diag_exit_code();

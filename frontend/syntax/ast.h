@@ -678,6 +678,7 @@ typedef struct File {
     uint32_t base;
     bool parsed;     /* without a syntax error */
     bool unfinished; /* its first syntax error is that it ends */
+    bool exp;        /* an expression, of which a definition was made */
     bool bare;       /* a piece of a session: others see what is local or imported in it, too */
     Decls decls;
     VEC(Import *) imports; /* all, those inside modules too */

@@ -351,6 +351,10 @@ def run_many(folder):
     check(r.returncode == 1 and not r.stdout, f"repl of a wrong program: {r}")
     r = subprocess.run([MINIFUT, "repl", "a", "b"], capture_output=True, text=True, cwd=folder, timeout=60)
     check(r.returncode == 2, f"repl of two programs: {r}")
+    program = str(ROOT / "examples" / "matmul.sf")
+    r = subprocess.run([MINIFUT, "repl", program], input=":explain main\n", capture_output=True, text=True, timeout=60)
+    want = subprocess.run([MINIFUT, "explain", program], capture_output=True, text=True, timeout=60)
+    check(r.stdout == want.stdout, f":explain main is what `minifut explain` says: {r.stdout[:300]}")
     imported = Path(folder, "later.sf")
     imported.write_text("def later = 1i32\n")
     with subprocess.Popen([MINIFUT, "repl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder) as p:
