@@ -347,7 +347,7 @@ static void converse(Repl *r)
 {
     while (!r->quit) {
         size_t n = 0;
-        const char *line = edit_line(r->edit, r->input.n ? "| " : "> ", &n);
+        const char *line = edit_line(r->edit, r->input.n ? ". " : "> ", &n);
         if (line) {
             take_line(r, line, n);
         } else if (edit_is_terminal(r->edit) && worker_interrupted() && !worker_ended()) {
