@@ -96,7 +96,9 @@ static void heed_signals(Edit *e)
         e->lib->el_resize(e->el);
     if (stopped) {
         e->lib->el_set(e->el, EL_PREP_TERM, 0);
-        raise(SIGSTOP);
+        signal(SIGTSTP, SIG_DFL); /* by which nothing stops that nobody could go on with */
+        raise(SIGTSTP);
+        signal(SIGTSTP, note_signal);
         e->lib->el_set(e->el, EL_PREP_TERM, 1);
         e->lib->el_set(e->el, EL_REFRESH);
     }
@@ -256,6 +258,11 @@ void edit_close(Edit *e)
     free(e->line);
     free(e);
     now = NULL;
+}
+
+void edit_give_up(const Edit *e)
+{
+    puts(e->lib ? "^C" : ""); /* else the terminal shows the key itself */
 }
 
 bool edit_is_terminal(const Edit *e)

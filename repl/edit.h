@@ -27,6 +27,8 @@ bool edit_is_terminal(const Edit *e);
 /* The next line without its end, n bytes and a zero byte, until the next call; NULL: there is none:
  * at the end, or after a signal (repl/worker.h). */
 const char *edit_line(Edit *e, const char *prompt, size_t *n);
+/* Ends the line that is shown, after an interrupt. */
+void edit_give_up(const Edit *e);
 /* Notes what was typed, of one or several lines, for later. */
 void edit_note(Edit *e, const char *text);
 

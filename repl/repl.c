@@ -351,7 +351,7 @@ static void converse(Repl *r)
         if (line) {
             take_line(r, line, n);
         } else if (edit_is_terminal(r->edit) && worker_interrupted() && !worker_ended()) {
-            puts("^C");
+            edit_give_up(r->edit);
             forget_input(r);
         } else {
             if (edit_is_terminal(r->edit))
