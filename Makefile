@@ -20,7 +20,7 @@ CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
 LIBS    := -lcjson -lmd -lm -ldl -lpthread
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
-DIRS    := base command common packages prove ir ad interp exp size cost memory frontend docgen fmt flatten kir plan kernels host emit level2 autotune pipeline testing project lsp
+DIRS    := base command common packages prove ir ad interp exp size cost memory frontend docgen fmt flatten kir plan kernels host emit level2 autotune pipeline testing project lsp repl
 SRC     := $(wildcard main.c $(DIRS:%=%/*.c) $(DIRS:%=%/*/*.c)) $(addprefix runtime/drivers/,dev_opencl_find.c dev_opencl_load.c symbols.c dev_find.c)
 GEN     := $(BUILD)/frontend/syntax/parse.tab.c $(BUILD)/frontend/syntax/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)

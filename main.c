@@ -25,8 +25,11 @@
 #include "lsp/lsp.h"
 #include "packages/pkg.h"
 #include "pipeline/binary.h"
+#include "pipeline/explained.h"
 #include "pipeline/passes.h"
 #include "project/new.h"
+#include "repl/eval.h"
+#include "repl/repl.h"
 #include "testing/test.h"
 
 #include <errno.h>
@@ -251,20 +254,6 @@ static Prog *read_ir(Ctx *cx, const Options *o)
     return wrong ? NULL : p;
 }
 
-static bool is_trace(const Exp *e)
-{
-    return e->kind == E_TRACE;
-}
-
-/* Passes move and merge code, and know nothing of what is printed on the way. */
-static bool has_traces(const Prog *p)
-{
-    for (int i = 0; i < p->entries.n; i++)
-        if (body_any(p->entries.at[i].body, is_trace))
-            return true;
-    return false;
-}
-
 /* The program after the passes up to --to, else up to number `last`. 0, or the exit code after
  * reporting what is wrong. */
 static int load(Ctx *cx, const Options *o, int last, Prog **out)
@@ -279,10 +268,7 @@ static int load(Ctx *cx, const Options *o, int last, Prog **out)
         fprintf(stderr, "%s: error: pass %s works on the other dialect\n", o->file, o->from);
         return EXIT_USER;
     }
-    int resolved = pass_find("ad"); /* for the interpreter */
-    if (has_traces(p) && last > resolved)
-        last = resolved;
-    *out = passes_run(cx, p, first, last, &o->passes);
+    *out = passes_run(cx, p, first, passes_last(p, last), &o->passes);
     diag_flush();
     return diag_exit_code();
 }
@@ -528,7 +514,7 @@ static int load_explained(Ctx *cx, const Options *o, Prog **shared, Prog **p)
         return load(cx, o, n_passes - 1, p);
     first.to = "share";
     int code = load(cx, &first, share, p);
-    if (code || has_traces(*p))
+    if (code || passes_last(*p, last) < last)
         return code;
     *shared = *p;
     *p = passes_run(cx, *p, share + 1, last, &o->passes);
@@ -547,13 +533,7 @@ static int cmd_explain(Options *o)
     if (code || (code = output_check(&os)) || (code = make_plan(cx, o, p, &plan)))
         return code;
     stage_enter("explain");
-    FlExplainHook hook = {plan,
-                          describe_kernels,
-                          describe_kernels_json,
-                          describe_run_time,
-                          describe_run_time_json,
-                          describe_kernel_names,
-                          shared};
+    FlExplainHook hook = explain_hook(plan, shared);
     Out out = {0};
     if (!o->html) {
         (o->json      ? fl_explain_json
@@ -619,15 +599,6 @@ static int cmd_ir(Options *o)
     return print_out(&out);
 }
 
-/* $MINIFUT_VERIFY: each, never; else at the ends. */
-static VerifyWhen verify_wanted(void)
-{
-    const char *user = getenv("MINIFUT_VERIFY");
-    return user && strcmp(user, "each") == 0    ? VERIFY_EACH
-           : user && strcmp(user, "never") == 0 ? VERIFY_NEVER
-                                                : VERIFY_ENDS;
-}
-
 static int with_program(const Command *c, int argc, char **argv)
 {
     Options o = {0};
@@ -665,6 +636,8 @@ static const Command commands[] = {
          "usage: minifut run [options] prog.sf < input\n\n"
          "Interprets the program: what all its versions have to give; with --compiled, compiles "
          "it\nand runs that.\n"},
+    {"eval", "eval [-t] [-f prog.sf] EXPRESSION...",
+     "interprets expressions and prints their values, or types\n", .tool = eval_main},
     {"explain", "explain [-v | --json | --html FILE] [--flatten=MODE] prog.sf",
      "versions, when each is taken, kernels; -v: the rules; as a page in FILE\n",
      .run = cmd_explain, .bit = EXPLAIN,
@@ -692,6 +665,8 @@ static const Command commands[] = {
     {"fmt", "fmt [--check] [-w] [FILES]", "programs in their layout\n", .tool = fmt_main},
     {"doc", "doc [-o FILE] [--html FILE] prog.sf | --prelude",
      "documentation of a program as Markdown, from its comments\n", .tool = doc_main},
+    {"repl", "repl [prog.sf]", "a dialogue: expressions are interpreted, definitions kept\n",
+     .tool = repl_main},
     {"lsp", "lsp", "a language server for editors, on standard input and output\n",
      .tool = lsp_main},
     {"sources", NULL, NULL, .run = cmd_sources, .bit = CHECK},

@@ -29,6 +29,7 @@ static struct {
     int n_done;              /* sources */
     VEC(const char *) named; /* sections */
     int n_dropped;           /* beyond MAX_KEPT */
+    uint32_t told;           /* places before this one have no warnings */
     bool mute_notes;         /* the message before was a duplicate */
 } D;
 
@@ -190,6 +191,9 @@ static void add(DiagKind kind, Loc loc, const char *fmt, va_list ap)
     if (kind == DIAG_NOTE) {
         if (D.mute_notes)
             return;
+    } else if (kind == DIAG_WARNING && loc.beg && loc.beg < D.told) {
+        D.mute_notes = true;
+        return;
     } else if (D.msgs.n >= MAX_KEPT) {
         D.n_user += kind == DIAG_ERROR;
         D.n_limit += kind == DIAG_LIMIT;
@@ -225,6 +229,11 @@ DEFINE_MESSAGE(diag_error, DIAG_ERROR)
 DEFINE_MESSAGE(diag_warn, DIAG_WARNING)
 DEFINE_MESSAGE(diag_limit, DIAG_LIMIT)
 DEFINE_MESSAGE(diag_note, DIAG_NOTE)
+
+void diag_told(void)
+{
+    D.told = D.sources.n ? vec_last(&D.sources).base + vec_last(&D.sources).n + 1 : 0;
+}
 
 int diag_messages(void)
 {

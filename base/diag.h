@@ -61,6 +61,8 @@ typedef struct {
     const char *text;
     const char *section; /* of docs/language.md, which explains it; NULL: none */
 } DiagMessage;
+/* Warnings about the sources that there are by now have been told before: no more of them. */
+void diag_told(void);
 /* Gives what is pending, all of it, to `take` instead of printing it: each message with its notes,
  * in the order of diag_flush. */
 typedef void DiagTake(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes);
@@ -77,7 +79,7 @@ bool diag_is_full(void);
 void diag_flush(void);
 /* 0 without errors, EXIT_USER if a user error was reported, else EXIT_LIMIT. */
 int diag_exit_code(void);
-void diag_reset(void); /* forgets messages and sources (for unit tests) */
+void diag_reset(void); /* forgets messages and sources */
 
 /* An internal error: prints the pass at work and the place, exits 4. */
 _Noreturn void ice_at(const char *file, int line, Loc loc, const char *fmt, ...)

@@ -20,7 +20,14 @@ static const char *text_of_file(void *env, const char *path, size_t *n)
 static Ast *parse(Look *l, const char *text, size_t n)
 {
     stage_enter("parse");
-    return fe_parse(l->a, l->doc->path, text, n);
+    if (!l->doc->n_before && !l->doc->exp)
+        return fe_parse(l->a, l->doc->path, text, n);
+    FePiece *all = NEWN(l->a, FePiece, l->doc->n_before + 1);
+    for (int i = 0; i < l->doc->n_before; i++)
+        all[i] = l->doc->before[i];
+    all[l->doc->n_before] =
+        (FePiece){.name = l->doc->path, .text = text, .n = n, .exp = l->doc->exp};
+    return fe_parse_session(l->a, all, l->doc->n_before + 1);
 }
 
 /* --- Which text ----------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ static void parse_prelude(Ck *ck, File *f, const char *text)
     size_t n = strlen(text);
     ParseCtx ctx = {.a = ck->a, .text = text, .n = n, .file = &part};
     ctx.base = diag_source_add(f->path, text, n);
-    if (!parse_text(&ctx, false))
+    if (!parse_text(&ctx, PARSE_FILE))
         ice(((Loc){0, 0}), "the prelude does not parse");
     vec_append(ck->a, &f->decls, &part.decls);
     if (!f->text) {

@@ -231,6 +231,14 @@ static bool is_entry(const Def *d)
     return d->entry || !strcmp(d->name, "main");
 }
 
+/* The function of which an expression is the name: its parameters and sizes have names, too. */
+static Def *meant(const Ck *ck, Def *d)
+{
+    const AExp *e = d->body;
+    const Binding *b = ck->ast->main->exp && e->kind == AE_VAR ? e->var.bind : NULL;
+    return b && b->kind == BIND_DEF && !b->stands && b->def->params.n ? b->def : d;
+}
+
 void check_entries(Ck *ck)
 {
     const Decls *ds = &ck->ast->main->decls;
@@ -238,7 +246,28 @@ void check_entries(Ck *ck)
         Def *d = ds->at[i].def;
         int messages = diag_messages();
         if (d && is_entry(d) && !d->wrong) /* of a wrong one the type is a guess */
-            add_entry(ck, d);
+            add_entry(ck, meant(ck, d));
         diag_explained(messages, SECTION_ENTRIES);
     }
+}
+
+/* --- Values --------------------------------------------------------------------------------- */
+
+FeValue fe_value(const Def *d)
+{
+    const AType *t = type_deref(d->bind->type);
+    bool general = d->bind->tparams.n || has_type_var(NULL, t);
+    return t->kind == TY_FUN || (!general && ty_has_fun(t)) ? FE_FUNCTION
+           : has_acc(NULL, t)                               ? FE_WRITING
+           : general                                        ? FE_GENERAL
+                                                            : FE_VALUE;
+}
+
+void fe_add_value(Ast *ast, Def *d)
+{
+    EntryPoint ep = {.def = d, .name = d->name, .result = d->bind->type};
+    EntryParam result = {
+        .name = intern("out0"), .type = d->bind->type, .te = d->ret, .loc = d->loc};
+    vec_push(ast->arena, &ep.results, result);
+    vec_push(ast->arena, &ast->entries, ep);
 }

@@ -676,7 +676,10 @@ typedef struct File {
     const char *text; /* n bytes, which begin at `base` in the table of all sources */
     size_t n;
     uint32_t base;
-    bool parsed; /* without a syntax error */
+    bool parsed;     /* without a syntax error */
+    bool unfinished; /* its first syntax error is that it ends */
+    bool exp;        /* an expression, of which a definition was made */
+    bool bare;       /* a piece of a session: others see what is local or imported in it, too */
     Decls decls;
     VEC(Import *) imports; /* all, those inside modules too */
     int state;             /* of loading and of checking, for cycles */
