@@ -90,6 +90,15 @@ Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n)
     return ast;
 }
 
+File *fe_parse_besides(Ast *ast, const char *path)
+{
+    bool ok = true;
+    size_t n;
+    File *f = find_file(ast, import_real(path));
+    char *text = f ? NULL : source_read(ast->arena, path, false, NO_LOC, &n);
+    return f ? f : text ? parse_file(ast, path, text, n, NULL, &ok) : NULL;
+}
+
 Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete)
 {
     Ast *ast = NEW(a, Ast);

@@ -13,4 +13,7 @@ bool fe_check(Ast *ast);
 /* As fe_check, but of what has been parsed, if not all has: messages then follow from what is
  * missing. */
 bool fe_check_parsed(Ast *ast);
+/* Checks another file (fe_parse_besides) of a tree that was checked; bindings of files that both
+ * import are the same. */
+void fe_check_besides(Ast *ast, File *f);
 #endif

@@ -11,6 +11,12 @@ void note_name(Ck *ck, Loc loc, int part, Binding *b)
         vec_push(ck->a, ck->ast->uses, (NameUse){loc, part, b});
 }
 
+void note_match(Ck *ck, Loc asked, Loc given)
+{
+    if (ck->ast->uses)
+        vec_push(ck->a, &ck->ast->matches, (NameMatch){asked, given});
+}
+
 /* Of a value, the modules in front of it. */
 static void note_parts(Ck *ck, const char *name, Loc loc, Space space)
 {

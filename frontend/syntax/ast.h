@@ -711,6 +711,11 @@ typedef struct {
 } NameUse;
 typedef VEC(NameUse) NameUses;
 
+/* What a module type asks for, and what a module has for it: two names that must be one. */
+typedef struct {
+    Loc asked, given;
+} NameMatch;
+
 /* A whole program: the file, its imports, in the order of definition. */
 typedef struct Ast {
     Arena *arena;
@@ -722,6 +727,8 @@ typedef struct Ast {
     int n_bindings;          /* [check] uids are below */
     bool syntax_ok;          /* no errors while loading */
     NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
+    VEC(NameMatch) matches;  /* [check] if there are `uses` */
+    struct Ck *checker;      /* [check] who did it, for files besides */
 } Ast;
 
 /* --- Copies of trees: each application of a parametric module checks its own --- */

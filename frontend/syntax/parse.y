@@ -695,15 +695,17 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
     bool ends = begins_line(ctx, loc) || e.has[YYSYMBOL_IN];
     bool next = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
                 t == YYSYMBOL_IMPORT || t == YYSYMBOL_MODULE || t == YYSYMBOL_OPEN || t == YYSYMBOL_YYEOF;
-    const char *hint = syntax_hint(ctx, &error);
+    const char *hint = syntax_hint(ctx, &error), *meant = syntax_meant(&error);
     if (next && ends && (t == YYSYMBOL_YYEOF || !e.has[YYSYMBOL_VAL]) && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
         parse_error(ctx, ctx->before, "%s ends too early%s%s%s",
                     t == YYSYMBOL_YYEOF ? "the file" : "the definition", *want ? ": expected " : "",
                     *want ? arena_printf(ctx->a, "%s after this", want) : "",
                     e.has[YYSYMBOL_IN] ? "; is the `in` of a `let` missing?" : "");
-    else
-        parse_error(ctx, loc, "unexpected %s%s%s%s", tok, *want ? ", expected " : "", want,
-                    hint);
+    else {
+        parse_error(ctx, loc, "unexpected %s%s%s%s", tok, *want ? ", expected " : "", want, hint);
+        if (meant)
+            diag_fix(loc, meant);
+    }
     if (!*hint)
         note_open(ctx, &error);
     return 0;

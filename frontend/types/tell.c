@@ -66,6 +66,22 @@ const char *class_words(TypeClass c)
     return "?";
 }
 
+void offer_conversion(Ck *ck, Loc loc, const AType *want, const AType *have)
+{
+    static const PrimType floats[] = {T_F32, T_F64};
+    want = type_deref(want);
+    have = type_deref(have);
+    if (!*conversion(ck, want, have))
+        return;
+    bool any = want->kind == TY_META; /* of the floats */
+    for (int i = 0; i < (any ? 2 : 1); i++)
+        diag_fix_around(loc,
+                        arena_printf(ck->a, "(%s.%s (",
+                                     prim_type_text[any ? floats[i] : want->scalar],
+                                     prim_type_text[have->scalar]),
+                        "))");
+}
+
 const char *conversion(Ck *ck, const AType *want, const AType *have)
 {
     want = type_deref(want);
