@@ -69,7 +69,7 @@ static void search(FolderSearch *s, const char *folder, const Way *up)
         bool packages = project && strcmp(name, "lib") == 0;
         bool program = name[source_stem(name)] != 0;
         if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-            if (way.depth < DEEPEST && !on_way(&way, &st) && (s->packages || !packages))
+            if (!s->flat && way.depth < DEEPEST && !on_way(&way, &st) && (s->packages || !packages))
                 search(s, path, &way);
         } else if (program) {
             vec_push(s->a, &s->files, path);

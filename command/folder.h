@@ -12,6 +12,7 @@ typedef VEC(const char *) Paths;
 typedef struct {
     Arena *a;
     bool packages; /* those of packages, too: in a folder `lib` beside a `futhark.pkg` */
+    bool flat;     /* none of folders below */
     int most;      /* files; 0: any number */
     Paths files;   /* found so far */
     /* Is told of a folder that cannot be read (errno); NULL: nobody is. */

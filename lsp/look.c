@@ -4,8 +4,10 @@
 #include "base/intern.h"
 #include "base/stage.h"
 #include "command/source.h"
+#include "lsp/workspace.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,8 +112,9 @@ static int by_place(const void *a, const void *b)
     return x->part != y->part ? x->part - y->part : x->bind->uid - y->bind->uid;
 }
 
-static void sort_uses(NameUses *all)
+void look_sort_uses(Look *l)
 {
+    NameUses *all = l->ast->uses;
     int kept = 0;
     if (all->n)
         qsort(all->at, (size_t)all->n, sizeof *all->at, by_place);
@@ -130,7 +133,7 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
     source_set_instead(text_of_file, (void *)docs);
     l.now = lines_of(a, doc->text, doc->n);
     Ast *ast = parse(&l, doc->text, doc->n), *other = NULL;
-    if (!ast->main->parsed && kind == LOOK_COMPLETE)
+    if (kind == LOOK_ARGUMENT || (!ast->main->parsed && kind == LOOK_COMPLETE))
         other = parse_with_hole(&l, at, end);
     if (!ast->main->parsed && !other && doc->good && kind >= LOOK_AROUND)
         other = parse(&l, doc->good, doc->n_good);
@@ -143,10 +146,10 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
     }
     if (kind == LOOK_MESSAGES) {
         fe_check(l.ast);
-    } else {
+    } else if (kind != LOOK_TREE) {
         l.ast->uses = NEW(a, NameUses);
         fe_check_parsed(l.ast);
-        sort_uses(l.ast->uses);
+        look_sort_uses(&l);
     }
     return l;
 }
@@ -161,8 +164,7 @@ bool look_place(const Look *l, size_t at, uint32_t *place)
     return behind || at <= l->front;
 }
 
-/* The offset in the document of a place in the text that is looked at. */
-static bool document_offset(const Look *l, uint32_t place, size_t *at)
+bool look_offset(const Look *l, uint32_t place, size_t *at)
 {
     const File *f = l->ast->main;
     size_t was = place - f->base;
@@ -199,12 +201,12 @@ cJSON *look_range(Look *l, Loc loc)
         return NULL;
     size_t beg = loc.beg - f->base, end = loc.end > loc.beg ? loc.end - f->base : beg;
     if (f == l->ast->main &&
-        !(document_offset(l, loc.beg, &beg) && document_offset(l, f->base + (uint32_t)end, &end)))
+        !(look_offset(l, loc.beg, &beg) && look_offset(l, f->base + (uint32_t)end, &end)))
         return NULL;
     return json_range(lines_in(l, f), beg, end);
 }
 
-static cJSON *uri_of(const Look *l, const File *f)
+cJSON *look_uri(const Look *l, const File *f)
 {
     const Document *d = f == l->ast->main ? l->doc : document_of_file(l->docs, f->path);
     char *made = d ? NULL : path_uri(f->path);
@@ -219,7 +221,64 @@ cJSON *look_location(Look *l, Loc loc)
     if (!range)
         return NULL;
     cJSON *o = cJSON_CreateObject();
-    cJSON_AddItemToObject(o, "uri", uri_of(l, look_file(l, loc)));
+    cJSON_AddItemToObject(o, "uri", look_uri(l, look_file(l, loc)));
     cJSON_AddItemToObject(o, "range", range);
     return o;
+}
+
+/* --- Other files ---------------------------------------------------------------------------- */
+
+static bool leads_to(const File *from, const File *to, int depth)
+{
+    bool found = from == to;
+    for (int i = 0; from && !found && depth > 0 && i < from->imports.n; i++)
+        found = leads_to(from->imports.at[i]->file, to, depth - 1);
+    return found;
+}
+
+bool look_leads_to(const File *from, const File *to)
+{
+    enum { DEEPEST = 16 };
+    return leads_to(from, to, DEEPEST);
+}
+
+static void drop(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes)
+{
+    (void)env, (void)m, (void)notes, (void)n_notes;
+}
+
+void look_at_readers(Look *l, const Client *client, const File *of, const char *name)
+{
+    Paths all = workspace_programs(l->a, l->docs, client, l->doc);
+    for (int i = 0; i < all.n; i++) {
+        if (!workspace_mentions(l->a, l->docs, all.at[i], name))
+            continue;
+        stage_enter("parse");
+        File *f = fe_parse_besides(l->ast, all.at[i]);
+        if (f && !f->module && look_leads_to(f, of))
+            fe_check_besides(l->ast, f);
+    }
+    diag_take(drop, NULL);
+    look_sort_uses(l);
+}
+
+Look look_at_workspace(Arena *a, const Documents *docs, const Client *client)
+{
+    Look l = {.a = a, .docs = docs};
+    source_set_instead(text_of_file, (void *)docs);
+    stage_enter("parse");
+    l.ast = fe_parse(a, "", "", 0);
+    Paths all = workspace_programs(a, docs, client, NULL);
+    for (int i = 0; i < all.n; i++)
+        fe_parse_besides(l.ast, all.at[i]);
+    return l;
+}
+
+cJSON *query_refuse(const Query *q, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    *q->why = arena_vprintf(q->a, fmt, ap);
+    va_end(ap);
+    return NULL;
 }

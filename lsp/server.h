@@ -1,7 +1,9 @@
-/* The server: what it tells (server.c), what it is asked (requests.c); its life is lsp.c. */
+/* The server: what it tells (server.c), what it is told (notifications.c)
+ * and asked (requests.c); its life is lsp.c. */
 #ifndef LSP_SERVER_H
 #define LSP_SERVER_H
 
+#include "lsp/client.h"
 #include "lsp/documents.h"
 #include "lsp/job.h"
 
@@ -14,6 +16,7 @@ enum {
     ERROR_INTERNAL = -32603,
     ERROR_NOT_INITIALIZED = -32002,
     ERROR_CANCELLED = -32800,
+    ERROR_FAILED = -32803, /* the request is right, but cannot be done */
 };
 
 /* A job, and what it is for. */
@@ -23,6 +26,8 @@ typedef struct {
     Document *doc; /* ... the diagnostics of this one */
 } Task;
 enum { MAX_TASKS = 4 };
+/* What a job's output begins with: JSON follows, or words. */
+enum { JOB_ANSWER = '=', JOB_REFUSAL = '!' };
 
 typedef struct {
     Documents docs;
@@ -31,7 +36,7 @@ typedef struct {
     Buffer in, out;
     size_t written; /* of out */
     bool initialized, shut_down, ended;
-    bool related; /* the editor shows related places of a diagnostic */
+    Client client;
 } Server;
 
 /* --- server.c ------------------------------------------------------------------------------- */
@@ -47,8 +52,14 @@ void server_drop(Task *t);
 /* Ends the tasks that make diagnostics of documents that are stale. */
 void server_drop_stale(Server *s);
 
+/* --- notifications.c ------------------------------------------------------------------------ */
+
+void server_notice(Server *s, const char *method, const cJSON *params);
+
 /* --- requests.c ----------------------------------------------------------------------------- */
 
+/* Shows diagnostics of a document, which it deletes. */
+void server_show(Server *s, const Document *d, cJSON *all);
 /* Does what a message asks. False: it has to wait for a task. */
 bool server_take(Server *s, const cJSON *message);
 /* Starts to make diagnostics of a stale document, if there is one and an idle task. */

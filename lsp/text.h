@@ -1,5 +1,6 @@
-/* Positions of the protocol: lines from 0, and UTF-16 code units within them. A line ends at \n,
- * \r\n or \r; a byte that begins no UTF-8 character counts as one unit. */
+/* Positions of the protocol: lines from 0, and units within them, of UTF-16 unless the editor wants
+ * others. A line ends at \n, \r\n or \r; a byte that begins no UTF-8 character counts as one unit.
+ */
 #ifndef LSP_TEXT_H
 #define LSP_TEXT_H
 
@@ -11,6 +12,12 @@
 typedef struct {
     uint32_t line, unit;
 } Position;
+
+typedef enum { UTF_16, UTF_8, UTF_32, N_ENCODINGS } Encoding;
+extern const char *const encoding_names[];
+/* What units are from now on: of all positions, since one editor is talked to. */
+void positions_count_in(Encoding e);
+Encoding positions_counted_in(void);
 
 /* A text, followed by a zero byte, and where its lines begin. */
 typedef struct {

@@ -8,11 +8,6 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char *const keywords[] = {"assert", "case",  "def",  "do",     "else",   "entry",
-                                       "false",  "for",   "if",   "import", "in",     "include",
-                                       "let",    "local", "loop", "match",  "module", "open",
-                                       "then",   "true",  "type", "val",    "while",  "with"};
-
 /* Kinds of the protocol. */
 enum {
     ITEM_FUNCTION = 3,
@@ -360,8 +355,8 @@ static void add_all(Completion *c)
     for (int i = 0; i < N_PRIM_TYPES; i++)
         add(c, prim_type_text[i], ITEM_MODULE, "a type, and the module of what there is on it",
             NULL, NEAR_LANGUAGE);
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        add(c, keywords[i], ITEM_KEYWORD, NULL, NULL, NEAR_KEYWORD);
+    for (int i = 0; show_keywords[i]; i++)
+        add(c, show_keywords[i], ITEM_KEYWORD, NULL, NULL, NEAR_KEYWORD);
 }
 
 /* --- Behind a point ------------------------------------------------------------------------- */

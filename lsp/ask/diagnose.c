@@ -10,21 +10,11 @@ typedef struct {
     cJSON *all;
 } Diagnostics;
 
-/* Does a file import another one, perhaps by others? */
-static bool leads_to(const File *from, const File *to, int depth)
-{
-    bool found = from == to;
-    for (int i = 0; from && !found && depth > 0 && i < from->imports.n; i++)
-        found = leads_to(from->imports.at[i]->file, to, depth - 1);
-    return found;
-}
-
 static Loc import_of(const Look *l, const File *f)
 {
-    enum { DEEPEST = 16 };
     const File *main = l->ast->main;
     for (int i = 0; i < main->imports.n; i++)
-        if (main->imports.at[i]->file && leads_to(main->imports.at[i]->file, f, DEEPEST))
+        if (main->imports.at[i]->file && look_leads_to(main->imports.at[i]->file, f))
             return main->imports.at[i]->loc;
     return NO_LOC;
 }
@@ -46,6 +36,24 @@ static void add_notes(Look *l, cJSON *o, const DiagMessage *m, int n, Out *text)
     cJSON_AddItemToObject(o, "relatedInformation", related);
 }
 
+/* What mends it, [{uri, range, newText}], as data of the diagnostic: for query_actions, and
+ * editors. */
+static void add_fixes(Look *l, cJSON *o, const DiagMessage *m)
+{
+    cJSON *all = cJSON_CreateArray();
+    for (const DiagFix *f = m->fixes; f; f = f->next) {
+        cJSON *edit = look_location(l, f->at);
+        if (!edit)
+            continue;
+        cJSON_AddItemToObject(edit, "newText", json_text(f->text));
+        cJSON_AddItemToArray(all, edit);
+    }
+    if (all->child)
+        cJSON_AddItemToObject(cJSON_AddObjectToObject(o, "data"), "fixes", all);
+    else
+        cJSON_Delete(all);
+}
+
 static void add(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes)
 {
     static const int severity[] = {
@@ -65,6 +73,7 @@ static void add(void *env, const DiagMessage *m, const DiagMessage *notes, int n
     cJSON_AddStringToObject(o, "source", "minifut");
     if (m->kind == DIAG_LIMIT)
         cJSON_AddStringToObject(o, "code", "limitation");
+    add_fixes(l, o, m);
     add_notes(l, o, notes, n_notes, &text);
     cJSON *place = elsewhere ? look_location(l, m->loc) : NULL;
     if (place) {
@@ -91,4 +100,58 @@ cJSON *query_diagnostics(const Query *q)
             cJSON_AddItemToArray(reads, json_text(l.ast->files.at[i]->path));
     cJSON_AddBoolToObject(o, "parsed", l.ast->main->parsed);
     return o;
+}
+
+/* --- textDocument/codeAction ------------------------------------------------------------------ */
+
+/* A quick fix by one of the changes that a diagnostic has with it. */
+static cJSON *quick_fix(const Query *q, const cJSON *diagnostic, const cJSON *fix)
+{
+    cJSON *o = cJSON_CreateObject(), *edit = cJSON_AddObjectToObject(o, "edit");
+    const char *uri = json_string(fix, "uri"), *text = json_string(fix, "newText");
+    cJSON *change = cJSON_CreateObject(), *changes;
+    cJSON_AddItemToObject(o, "title", json_text(arena_printf(q->a, "Change to `%s`", text)));
+    cJSON_AddStringToObject(o, "kind", "quickfix");
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "diagnostics"),
+                         cJSON_Duplicate(diagnostic, true));
+    cJSON_AddItemToObject(change, "range", cJSON_Duplicate(json_member(fix, "range"), true));
+    cJSON_AddStringToObject(change, "newText", text);
+    changes = cJSON_AddArrayToObject(cJSON_AddObjectToObject(edit, "changes"), uri);
+    cJSON_AddItemToArray(changes, change);
+    if (!cJSON_GetArrayItem(json_member(diagnostic, "data.fixes"), 1))
+        cJSON_AddTrueToObject(o, "isPreferred");
+    return o;
+}
+
+static bool wants_fixes(const Query *q)
+{
+    const cJSON *only = json_member(q->params, "context.only"), *kind;
+    bool any = !cJSON_IsArray(only);
+    cJSON_ArrayForEach(kind, only)
+    {
+        any |=
+            cJSON_IsString(kind) && (!*kind->valuestring || !strcmp(kind->valuestring, "quickfix"));
+    }
+    return any;
+}
+
+cJSON *query_actions(const Query *q)
+{
+    cJSON *all = cJSON_CreateArray(), *made = wants_fixes(q) ? query_diagnostics(q) : NULL;
+    const cJSON *d, *fix;
+    Lines now = lines_of(q->a, q->doc->text, q->doc->n);
+    cJSON_ArrayForEach(d, json_member(made, "diagnostics"))
+    {
+        Position from = {0, 0}, to = {0, 0};
+        json_read_position(json_member(d, "range.start"), &from);
+        json_read_position(json_member(d, "range.end"), &to);
+        if (lines_offset(&now, from) > q->end || lines_offset(&now, to) < q->at)
+            continue;
+        cJSON_ArrayForEach(fix, json_member(d, "data.fixes"))
+        {
+            cJSON_AddItemToArray(all, quick_fix(q, d, fix));
+        }
+    }
+    cJSON_Delete(made);
+    return all;
 }

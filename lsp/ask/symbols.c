@@ -1,6 +1,8 @@
-/* textDocument/documentSymbol: the definitions of a file, with those of modules below them. */
+/* textDocument/documentSymbol: the definitions of a file, with those of modules below them;
+ * workspace/symbol: those of all files that are called about so. */
 #include "lsp/look.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,5 +98,113 @@ cJSON *query_symbols(const Query *q)
     Look l = look_at(q->a, q->docs, q->doc, LOOK_AS_IS, 0, 0);
     cJSON *all = cJSON_CreateArray();
     add_decls(&l, all, &l.ast->main->decls);
+    return all;
+}
+
+/* --- In the workspace ------------------------------------------------------------------------ */
+
+typedef struct {
+    const char *name, *inside; /* the module that it is in, "A.B", or its file */
+    int kind, score;
+    Loc loc;
+} Found;
+
+typedef struct {
+    Look *look;
+    const char *query;
+    VEC(Found) all;
+} Finding;
+
+/* How well a name fits what was typed, from 1 on, the less the better: it begins so, has it
+ * somewhere, or has its letters in that order, rather at beginnings of words. 0: not at all. */
+static int fit(const char *name, const char *query)
+{
+    enum { EXACT = 1, BEGINS = 2, SOMEWHERE = 1000, LETTERS = 2000 };
+    size_t n = strlen(query), length = strlen(name);
+    if (!n)
+        return BEGINS;
+    if (length < n)
+        return 0;
+    for (size_t i = 0; i + n <= length; i++)
+        if (strncasecmp(name + i, query, n) == 0)
+            return i ? SOMEWHERE + (int)(i < 500 ? i : 500)
+                     : (length == n ? EXACT : BEGINS + (int)(length < 500 ? length : 500));
+    int gaps = 0;
+    for (size_t i = 0, k = 0; k < n; i++) {
+        if (i >= length)
+            return 0;
+        bool same = tolower((unsigned char)name[i]) == tolower((unsigned char)query[k]);
+        bool begins = i == 0 || name[i - 1] == '_' || isupper((unsigned char)name[i]);
+        gaps += same ? !begins : 1;
+        k += same;
+    }
+    return LETTERS + gaps;
+}
+
+static void find(Finding *f, const char *name, const char *inside, int kind, Loc loc)
+{
+    int score = fit(name, f->query);
+    if (score)
+        vec_push(f->look->a, &f->all, (Found){name, inside, kind, score, loc});
+}
+
+static void find_decls(Finding *f, const Decls *ds, const char *inside);
+
+static void find_members(Finding *f, const ModExp *m, const char *inside)
+{
+    for (; m; m = m->e) {
+        find_decls(f, &m->decls, inside);
+        find_members(f, m->arg, inside);
+    }
+}
+
+static void find_decls(Finding *f, const Decls *ds, const char *inside)
+{
+    for (int i = 0; i < ds->n; i++) {
+        const Decl *d = &ds->at[i];
+        if (d->kind == D_DEF)
+            find(f, d->def->name, inside, kind_of(d->def), d->def->loc);
+        else if (d->kind == D_TYPE)
+            find(f, d->type->name, inside, SYMBOL_STRUCT, d->type->loc);
+        else if (d->name)
+            find(f, d->name, inside, d->kind == D_MODULE ? SYMBOL_MODULE : SYMBOL_INTERFACE,
+                 d->name_loc);
+        if (d->mod)
+            find_members(f, d->mod,
+                         !d->name  ? inside
+                         : *inside ? arena_printf(f->look->a, "%s.%s", inside, d->name)
+                                   : d->name);
+    }
+}
+
+static int by_fit(const void *a, const void *b)
+{
+    const Found *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score - y->score;
+    int k = strcmp(x->name, y->name);
+    return k ? k : x->loc.beg < y->loc.beg ? -1 : x->loc.beg > y->loc.beg;
+}
+
+cJSON *query_workspace_symbols(const Query *q)
+{
+    enum { MOST = 500 };
+    Look l = look_at_workspace(q->a, q->docs, q->client);
+    Finding f = {.look = &l, .query = json_string(q->params, "query")};
+    for (int i = 0; i < l.ast->files.n; i++)
+        find_decls(&f, &l.ast->files.at[i]->decls, "");
+    if (f.all.n)
+        qsort(f.all.at, (size_t)f.all.n, sizeof *f.all.at, by_fit);
+    cJSON *all = cJSON_CreateArray();
+    for (int i = 0; i < f.all.n && i < MOST; i++) {
+        const Found *s = &f.all.at[i];
+        cJSON *o = cJSON_CreateObject(), *place = look_location(&l, s->loc);
+        cJSON_AddItemToObject(o, "name", json_text(s->name));
+        cJSON_AddNumberToObject(o, "kind", s->kind);
+        cJSON_AddItemToObject(o, "location", place);
+        if (*s->inside)
+            cJSON_AddItemToObject(o, "containerName", json_text(s->inside));
+        cJSON_AddItemToArray(all, o);
+    }
     return all;
 }

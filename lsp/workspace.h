@@ -1,0 +1,19 @@
+/* The programs that belong together: those in the folders that the editor has open. */
+#ifndef LSP_WORKSPACE_H
+#define LSP_WORKSPACE_H
+
+#include "command/folder.h"
+#include "lsp/client.h"
+#include "lsp/documents.h"
+
+/* Paths of open documents and of the programs in the folders, each file once. If the editor has no
+ * folder open: in that above `doc` (or NULL) that holds a `futhark.pkg`, else in the document's
+ * own, but none below it. */
+Paths workspace_programs(Arena *a, const Documents *docs, const Client *client,
+                         const Document *doc);
+/* Has the file, as the editor shows it or on the disk, that word, and an import? */
+bool workspace_mentions(Arena *a, const Documents *docs, const char *path, const char *word);
+/* The text of a file, n bytes, as the editor shows it or on the disk; NULL: there is none. */
+const char *workspace_text(Arena *a, const Documents *docs, const char *path, size_t *n);
+
+#endif
