@@ -118,6 +118,17 @@ static bool is_update(const AExp *e)
     return of && of->loc.beg == e->loc.beg;
 }
 
+/* A parameter stands in brackets with its type. */
+static void add_param(Hints *h, const Pat *p)
+{
+    if (p->kind != P_VAR || !isalpha((unsigned char)*p->name)) {
+        add_pat(h, p);
+    } else if (p->type && !is_open(NULL, p->type)) {
+        add(h, p->loc.beg, "(");
+        add(h, p->loc.end, arena_printf(h->look.a, ": %s)", type_str(h->look.a, p->type)));
+    }
+}
+
 static void exp_hints(void *env, const AExp *e)
 {
     Hints *h = env;
@@ -128,7 +139,7 @@ static void exp_hints(void *env, const AExp *e)
         return;
     case AE_LAMBDA:
         for (int i = 0; i < e->lambda.params.n; i++)
-            add_pat(h, e->lambda.params.at[i]);
+            add_param(h, e->lambda.params.at[i]);
         return;
     case AE_LOOP:
         if (e->loop.pat->kind != P_VAR || !is_obvious(e->loop.init))
@@ -156,7 +167,7 @@ static void def_hints(void *env, const Def *d)
 {
     Hints *h = env;
     for (int i = 0; i < d->params.n; i++)
-        add_pat(h, d->params.at[i]);
+        add_param(h, d->params.at[i]);
     if (d->ret)
         add_sizes(h, d->ret, d->ret_type);
     else if (d->params.n && !d->infix)
