@@ -139,7 +139,7 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
         other = parse(&l, doc->good, doc->n_good);
     l.ast = other ? other : ast;
     compare_texts(&l);
-    if (other && kind == LOOK_AROUND && !look_place(&l, at, &place)) {
+    if (other && (kind == LOOK_AROUND || kind == LOOK_NAMES) && !look_place(&l, at, &place)) {
         l.ast = ast;
         l.front = l.back = 0;
         compare_texts(&l);
@@ -148,6 +148,7 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
         fe_check(l.ast);
     } else if (kind != LOOK_TREE) {
         l.ast->uses = NEW(a, NameUses);
+        l.ast->names_only = kind == LOOK_NAMES;
         fe_check_parsed(l.ast);
         look_sort_uses(&l);
     }
@@ -171,6 +172,12 @@ bool look_offset(const Look *l, uint32_t place, size_t *at)
     bool behind = was > l->front && was + l->back >= f->n;
     *at = behind ? was + l->doc->n - f->n : was;
     return behind || was <= l->front;
+}
+
+bool look_is_current(const Look *l)
+{
+    const File *f = l->ast->main;
+    return f->parsed && f->n == l->doc->n && l->front == f->n;
 }
 
 const File *look_file(const Look *l, Loc loc)

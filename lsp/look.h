@@ -25,6 +25,7 @@ typedef enum {
     LOOK_TREE,     /* at what can be parsed of the document, which is not checked */
     LOOK_AS_IS,    /* at what can be parsed of the document */
     LOOK_AROUND,   /* at a text that parses, if there is one in which `at` has a place */
+    LOOK_NAMES,    /* so, but only what names mean is asked, and nothing that comes after types */
     LOOK_COMPLETE, /* so, but what stands at `at` is still being written: it is taken for a hole */
     LOOK_ARGUMENT, /* so, also if the text parses without the hole */
 } LookKind;
@@ -35,6 +36,8 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
              size_t end);
 /* The place in the tree of an offset of the document; false if it has none. */
 bool look_place(const Look *l, size_t at, uint32_t *place);
+/* Is it the document as it is now, without a syntax error? */
+bool look_is_current(const Look *l);
 /* The offset in the document of a place in its tree; false: it is in a part that has changed. */
 bool look_offset(const Look *l, uint32_t place, size_t *at);
 /* A look at all programs of the workspace, as trees; it is of no document. */

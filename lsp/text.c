@@ -29,6 +29,10 @@ Lines lines_of(Arena *a, const char *text, size_t n)
 /* The length of the character at an offset, which is no end, and its units. */
 static size_t character(const Lines *l, size_t at, uint32_t *units)
 {
+    if ((unsigned char)l->text[at] < 0x80) {
+        *units = 1;
+        return 1;
+    }
     size_t k = utf8_length(l->text + at);
     k = k ? k : 1;
     *units = counted_in == UTF_8 ? (uint32_t)k : counted_in == UTF_16 && k == 4 ? 2 : 1;

@@ -727,6 +727,7 @@ typedef struct Ast {
     int n_bindings;          /* [check] uids are below */
     bool syntax_ok;          /* no errors while loading */
     NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
+    bool names_only;         /* for editors: what comes after types is left out */
     VEC(NameMatch) matches;  /* [check] if there are `uses` */
     struct Ck *checker;      /* [check] who did it, for files besides */
 } Ast;

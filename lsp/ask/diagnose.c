@@ -1,5 +1,6 @@
-/* The messages of a check, as diagnostics of the document. What is wrong with an imported file
- * stands at the import: its own diagnostics are made when it is open. */
+/* The messages of a check, as diagnostics of the document, and textDocument/codeAction: what mends
+ * them. What is wrong with an imported file stands at the import: its own diagnostics are made when
+ * it is open. */
 #include "lsp/look.h"
 
 #include <stdlib.h>
@@ -8,6 +9,8 @@
 typedef struct {
     Look *look;
     cJSON *all;
+    const Query *of; /* who asks for quick fixes of what is wrong in its range, or NULL */
+    cJSON *actions;
 } Diagnostics;
 
 static Loc import_of(const Look *l, const File *f)
@@ -54,6 +57,43 @@ static void add_fixes(Look *l, cJSON *o, const DiagMessage *m)
         cJSON_Delete(all);
 }
 
+/* --- Quick fixes ---------------------------------------------------------------------------- */
+
+/* A quick fix by one of the changes that a diagnostic has with it. */
+static cJSON *quick_fix(const Query *q, const cJSON *diagnostic, const cJSON *fix)
+{
+    cJSON *o = cJSON_CreateObject(), *edit = cJSON_AddObjectToObject(o, "edit");
+    const char *uri = json_string(fix, "uri"), *text = json_string(fix, "newText");
+    cJSON *change = cJSON_CreateObject(), *changes;
+    cJSON_AddItemToObject(o, "title", json_text(arena_printf(q->a, "Change to `%s`", text)));
+    cJSON_AddStringToObject(o, "kind", "quickfix");
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "diagnostics"),
+                         cJSON_Duplicate(diagnostic, true));
+    cJSON_AddItemToObject(change, "range", cJSON_Duplicate(json_member(fix, "range"), true));
+    cJSON_AddStringToObject(change, "newText", text);
+    changes = cJSON_AddArrayToObject(cJSON_AddObjectToObject(edit, "changes"), uri);
+    cJSON_AddItemToArray(changes, change);
+    if (!cJSON_GetArrayItem(json_member(diagnostic, "data.fixes"), 1))
+        cJSON_AddTrueToObject(o, "isPreferred");
+    return o;
+}
+
+/* Those of a diagnostic at a place, if that is in the range. */
+static void add_actions(const Diagnostics *ds, Loc loc, const cJSON *diagnostic)
+{
+    size_t beg, end;
+    const cJSON *fix;
+    if (!look_offset(ds->look, loc.beg, &beg) || !look_offset(ds->look, loc.end, &end) ||
+        beg > ds->of->end || end < ds->of->at)
+        return;
+    cJSON_ArrayForEach(fix, json_member(diagnostic, "data.fixes"))
+    {
+        cJSON_AddItemToArray(ds->actions, quick_fix(ds->of, diagnostic, fix));
+    }
+}
+
+/* --- Diagnostics ---------------------------------------------------------------------------- */
+
 static void add(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes)
 {
     static const int severity[] = {
@@ -86,12 +126,14 @@ static void add(void *env, const DiagMessage *m, const DiagMessage *notes, int n
     cJSON_AddItemToObject(o, "message", json_text(s));
     free(s);
     cJSON_AddItemToArray(ds->all, o);
+    if (ds->of)
+        add_actions(ds, loc, o);
 }
 
 cJSON *query_diagnostics(const Query *q)
 {
     Look l = look_at(q->a, q->docs, q->doc, LOOK_MESSAGES, 0, 0);
-    Diagnostics ds = {&l, cJSON_CreateArray()};
+    Diagnostics ds = {.look = &l, .all = cJSON_CreateArray()};
     diag_take(add, &ds);
     cJSON *o = cJSON_CreateObject(), *reads = cJSON_AddArrayToObject(o, "reads");
     cJSON_AddItemToObject(o, "diagnostics", ds.all);
@@ -99,27 +141,6 @@ cJSON *query_diagnostics(const Query *q)
         if (l.ast->files.at[i] != l.ast->main)
             cJSON_AddItemToArray(reads, json_text(l.ast->files.at[i]->path));
     cJSON_AddBoolToObject(o, "parsed", l.ast->main->parsed);
-    return o;
-}
-
-/* --- textDocument/codeAction ------------------------------------------------------------------ */
-
-/* A quick fix by one of the changes that a diagnostic has with it. */
-static cJSON *quick_fix(const Query *q, const cJSON *diagnostic, const cJSON *fix)
-{
-    cJSON *o = cJSON_CreateObject(), *edit = cJSON_AddObjectToObject(o, "edit");
-    const char *uri = json_string(fix, "uri"), *text = json_string(fix, "newText");
-    cJSON *change = cJSON_CreateObject(), *changes;
-    cJSON_AddItemToObject(o, "title", json_text(arena_printf(q->a, "Change to `%s`", text)));
-    cJSON_AddStringToObject(o, "kind", "quickfix");
-    cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "diagnostics"),
-                         cJSON_Duplicate(diagnostic, true));
-    cJSON_AddItemToObject(change, "range", cJSON_Duplicate(json_member(fix, "range"), true));
-    cJSON_AddStringToObject(change, "newText", text);
-    changes = cJSON_AddArrayToObject(cJSON_AddObjectToObject(edit, "changes"), uri);
-    cJSON_AddItemToArray(changes, change);
-    if (!cJSON_GetArrayItem(json_member(diagnostic, "data.fixes"), 1))
-        cJSON_AddTrueToObject(o, "isPreferred");
     return o;
 }
 
@@ -137,21 +158,12 @@ static bool wants_fixes(const Query *q)
 
 cJSON *query_actions(const Query *q)
 {
-    cJSON *all = cJSON_CreateArray(), *made = wants_fixes(q) ? query_diagnostics(q) : NULL;
-    const cJSON *d, *fix;
-    Lines now = lines_of(q->a, q->doc->text, q->doc->n);
-    cJSON_ArrayForEach(d, json_member(made, "diagnostics"))
-    {
-        Position from = {0, 0}, to = {0, 0};
-        json_read_position(json_member(d, "range.start"), &from);
-        json_read_position(json_member(d, "range.end"), &to);
-        if (lines_offset(&now, from) > q->end || lines_offset(&now, to) < q->at)
-            continue;
-        cJSON_ArrayForEach(fix, json_member(d, "data.fixes"))
-        {
-            cJSON_AddItemToArray(all, quick_fix(q, d, fix));
-        }
+    Diagnostics ds = {.all = cJSON_CreateArray(), .of = q, .actions = cJSON_CreateArray()};
+    if (wants_fixes(q)) {
+        Look l = look_at(q->a, q->docs, q->doc, LOOK_MESSAGES, 0, 0);
+        ds.look = &l;
+        diag_take(add, &ds);
     }
-    cJSON_Delete(made);
-    return all;
+    cJSON_Delete(ds.all);
+    return ds.actions;
 }

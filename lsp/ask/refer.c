@@ -14,7 +14,7 @@ static cJSON *import_at(Look *l, uint32_t place)
 
 cJSON *query_definition(const Query *q)
 {
-    Look l = look_at(q->a, q->docs, q->doc, LOOK_AROUND, q->at, q->at);
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_NAMES, q->at, q->at);
     uint32_t place;
     Site s;
     if (!look_place(&l, q->at, &place))
@@ -58,7 +58,7 @@ static void add_reference(void *env, const Site *s)
 
 static cJSON *all_sites(const Query *q, bool binder, bool places)
 {
-    Look l = look_at(q->a, q->docs, q->doc, LOOK_AROUND, q->at, q->at);
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_NAMES, q->at, q->at);
     uint32_t place;
     Site s;
     if (!look_place(&l, q->at, &place) || !site_at(&l, place, &s) || !(s.bind || s.sum))

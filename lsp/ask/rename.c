@@ -216,9 +216,9 @@ static bool find_name(Renaming *r)
 {
     const Query *q = r->q;
     uint32_t place;
-    r->look = look_at(q->a, q->docs, q->doc, LOOK_AS_IS, q->at, q->at);
+    r->look = look_at(q->a, q->docs, q->doc, LOOK_NAMES, q->at, q->at);
     Look *l = &r->look;
-    if (!l->ast->main->parsed)
+    if (!look_is_current(l))
         return query_refuse(q, "there is a syntax error: what names mean is not known");
     if (!look_place(l, q->at, &place) || !site_at(l, place, &r->at) || !(r->at.bind || r->at.sum))
         return query_refuse(q, "there is no name here that can be changed");
@@ -430,7 +430,7 @@ static bool stays(const Renaming *r, const Documents *docs, const Document *doc,
     DiagMessage first = {0};
     diag_take(first_error, &first); /* those from before */
     first = (DiagMessage){0};
-    then.look = look_at(r->look.a, docs, doc, LOOK_AS_IS, 0, 0);
+    then.look = look_at(r->look.a, docs, doc, LOOK_NAMES, 0, 0);
     for (int i = 0; i < r->look.ast->files.n; i++) {
         File *f = fe_parse_besides(then.look.ast, r->look.ast->files.at[i]->path);
         if (f && r->look.ast->files.at[i]->module && !f->module)

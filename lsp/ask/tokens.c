@@ -96,7 +96,8 @@ static int by_place(const void *a, const void *b)
 /* {data}: of each token the lines and units since the one before, its units, kind, modifiers. */
 static cJSON *encoded(const Tokens *t)
 {
-    cJSON *o = cJSON_CreateObject(), *data = cJSON_AddArrayToObject(o, "data");
+    cJSON *o = cJSON_CreateObject();
+    Out data = {0};
     Position last = {0, 0};
     size_t done = 0;
     for (int i = 0; i < t->all.n; i++) {
@@ -106,18 +107,21 @@ static cJSON *encoded(const Tokens *t)
         if (k->beg < done || end.line != at.line)
             continue;
         uint32_t line = at.line - last.line, unit = line ? at.unit : at.unit - last.unit;
-        double row[] = {line, unit, end.unit - at.unit, k->kind, k->modifiers};
-        for (size_t j = 0; j < sizeof row / sizeof *row; j++)
-            cJSON_AddItemToArray(data, cJSON_CreateNumber(row[j]));
+        out_printf(&data, data.n ? ",%u,%u,%u,%d,%d" : "[%u,%u,%u,%d,%d", line, unit,
+                   end.unit - at.unit, k->kind, k->modifiers);
         last = at;
         done = k->end;
     }
+    out_puts(&data, data.n ? "]" : "[]"); /* as text: the library takes its time over numbers */
+    char *text = out_take(&data);
+    cJSON_AddItemToObject(o, "data", cJSON_CreateRaw(text));
+    free(text);
     return o;
 }
 
 cJSON *query_tokens(const Query *q)
 {
-    Look l = look_at(q->a, q->docs, q->doc, LOOK_AROUND, 0, 0);
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_NAMES, 0, 0);
     Tokens t = {.look = &l, .params = ptrmap_new(q->a)};
     sites_of_file(l.ast, l.ast->main, &(Visit){.env = &t, .exp = know_exp, .def = know_def});
     sites_of_file(l.ast, l.ast->main, &(Visit){.env = &t, .site = add});
