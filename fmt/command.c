@@ -4,7 +4,7 @@
 #include "base/stage.h"
 
 #include "command/args.h"
-#include "command/folder.h"
+#include "command/folders.h"
 #include "command/source.h"
 #include "fmt/layout.h"
 #include "frontend/frontend.h"

@@ -205,15 +205,6 @@ bool server_take(Server *s, const cJSON *message)
 
 /* --- Diagnostics ---------------------------------------------------------------------------- */
 
-void server_show(Server *s, const Document *d, cJSON *all)
-{
-    cJSON *params = cJSON_CreateObject();
-    cJSON_AddStringToObject(params, "uri", d->uri);
-    cJSON_AddNumberToObject(params, "version", d->version);
-    cJSON_AddItemToObject(params, "diagnostics", all);
-    server_notify(s, "textDocument/publishDiagnostics", params);
-}
-
 void server_diagnose(Server *s)
 {
     Task *t;

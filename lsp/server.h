@@ -45,6 +45,8 @@ void server_answer(Server *s, const cJSON *id, cJSON *result);
 __attribute__((format(printf, 4, 5))) void server_refuse(Server *s, const cJSON *id, int code,
                                                          const char *fmt, ...);
 void server_notify(Server *s, const char *method, cJSON *params);
+/* Shows diagnostics of a document, which it deletes. */
+void server_show(Server *s, const Document *d, cJSON *all);
 /* A task that does nothing, or NULL. One is never for diagnostics: an answer is waited for. */
 Task *server_idle_task(Server *s, bool for_diagnostics);
 /* Ends a task; nobody is told. */
@@ -58,8 +60,6 @@ void server_notice(Server *s, const char *method, const cJSON *params);
 
 /* --- requests.c ----------------------------------------------------------------------------- */
 
-/* Shows diagnostics of a document, which it deletes. */
-void server_show(Server *s, const Document *d, cJSON *all);
 /* Does what a message asks. False: it has to wait for a task. */
 bool server_take(Server *s, const cJSON *message);
 /* Starts to make diagnostics of a stale document, if there is one and an idle task. */

@@ -74,7 +74,8 @@ Paths workspace_programs(Arena *a, const Documents *docs, const Client *client, 
 
 /* --- What they say -------------------------------------------------------------------------- */
 
-const char *workspace_text(Arena *a, const Documents *docs, const char *path, size_t *n)
+/* The text of a file, n bytes, as the editor shows it or on the disk; NULL: there is none. */
+static const char *text_of(Arena *a, const Documents *docs, const char *path, size_t *n)
 {
     const Document *d = document_of_file(docs, path);
     struct stat st;
@@ -101,7 +102,7 @@ static bool word_byte(char c)
 bool workspace_mentions(Arena *a, const Documents *docs, const char *path, const char *word)
 {
     size_t n, k = strlen(word);
-    const char *text = workspace_text(a, docs, path, &n), *at = text;
+    const char *text = text_of(a, docs, path, &n), *at = text;
     bool name = word_byte(*word);
     if (!text || !memmem(text, n, "import", 6))
         return false;

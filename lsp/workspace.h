@@ -2,7 +2,7 @@
 #ifndef LSP_WORKSPACE_H
 #define LSP_WORKSPACE_H
 
-#include "command/folder.h"
+#include "command/folders.h"
 #include "lsp/client.h"
 #include "lsp/documents.h"
 
@@ -13,7 +13,5 @@ Paths workspace_programs(Arena *a, const Documents *docs, const Client *client,
                          const Document *doc);
 /* Has the file, as the editor shows it or on the disk, that word, and an import? */
 bool workspace_mentions(Arena *a, const Documents *docs, const char *path, const char *word);
-/* The text of a file, n bytes, as the editor shows it or on the disk; NULL: there is none. */
-const char *workspace_text(Arena *a, const Documents *docs, const char *path, size_t *n);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "command/args.h"
 #include "command/child.h"
-#include "command/folder.h"
+#include "command/folders.h"
 #include "command/signals.h"
 #include "command/source.h"
 #include "command/tempdir.h"

@@ -180,6 +180,9 @@ def quick_fixes(c):
         if right:
             c.change(URI, right)
             same([d['message'] for d in c.checked(URI)], [], right)
+    text = 'def f (x: i32) = x * 2.5'
+    c.change(URI, text)
+    same(fixes(c, text), ['def f (x: i32) = (f32.i32 (x)) * 2.5', 'def f (x: i32) = (f64.i32 (x)) * 2.5'])
     text = 'def f (x: i32) = 1.5 * f32.sqrt x\ndef g (abc: i32) = acb'
     c.change(URI, text)
     same(len(fixes(c, text)), 2)

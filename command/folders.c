@@ -1,4 +1,4 @@
-#include "command/folder.h"
+#include "command/folders.h"
 
 #include "command/source.h"
 

@@ -1,6 +1,6 @@
 /* Programs in folders. */
-#ifndef COMMAND_FOLDER_H
-#define COMMAND_FOLDER_H
+#ifndef COMMAND_FOLDERS_H
+#define COMMAND_FOLDERS_H
 
 #include "base/arena.h"
 #include "base/vec.h"
