@@ -49,6 +49,11 @@ static bool entries(FolderSearch *s, const char *folder, Paths *out)
     return true;
 }
 
+static bool has_enough(const FolderSearch *s)
+{
+    return s->most && (s->files.n >= s->most || s->looked > 20 * s->most);
+}
+
 static void search(FolderSearch *s, const char *folder, const Way *up)
 {
     struct stat st;
@@ -63,7 +68,8 @@ static void search(FolderSearch *s, const char *folder, const Way *up)
     bool slash = folder[strlen(folder) - 1] == '/';
     for (int i = 0; i < names.n; i++)
         project |= strcmp(names.at[i], "futhark.pkg") == 0;
-    for (int i = 0; i < names.n && (!s->most || s->files.n < s->most); i++) {
+    s->looked += names.n;
+    for (int i = 0; i < names.n && !has_enough(s); i++) {
         const char *name = names.at[i],
                    *path = arena_printf(s->a, slash ? "%s%s" : "%s/%s", folder, name);
         bool packages = project && strcmp(name, "lib") == 0;

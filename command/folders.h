@@ -13,7 +13,8 @@ typedef struct {
     Arena *a;
     bool packages; /* those of packages, too: in a folder `lib` beside a `futhark.pkg` */
     bool flat;     /* none of folders below */
-    int most;      /* files; 0: any number */
+    int most;      /* files, and twenty times as many names that are none; 0: any number */
+    int looked;    /* so many names so far */
     Paths files;   /* found so far */
     /* Is told of a folder that cannot be read (errno); NULL: nobody is. */
     void (*unread)(void *env, const char *folder);

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Of an open document not the file counts, but what the editor shows. */
 static const char *text_of_file(void *env, const char *path, size_t *n)
@@ -256,12 +257,12 @@ static void drop(void *env, const DiagMessage *m, const DiagMessage *notes, int 
 
 void look_at_readers(Look *l, const Client *client, const File *of, const char *name)
 {
-    Paths all = workspace_programs(l->a, l->docs, client, l->doc);
+    Programs all = workspace_programs(l->a, l->docs, client, l->doc);
     for (int i = 0; i < all.n; i++) {
-        if (!workspace_mentions(l->a, l->docs, all.at[i], name))
+        if (!workspace_mentions(l->a, &all.at[i], name))
             continue;
         stage_enter("parse");
-        File *f = fe_parse_besides(l->ast, all.at[i]);
+        File *f = fe_parse_besides(l->ast, all.at[i].path);
         if (f && !f->module && look_leads_to(f, of))
             fe_check_besides(l->ast, f);
     }
@@ -271,13 +272,15 @@ void look_at_readers(Look *l, const Client *client, const File *of, const char *
 
 Look look_at_workspace(Arena *a, const Documents *docs, const Client *client)
 {
+    enum { SECONDS = 3 }; /* people type on: of very many files, some */
     Look l = {.a = a, .docs = docs};
+    time_t start = time(NULL);
     source_set_instead(text_of_file, (void *)docs);
     stage_enter("parse");
     l.ast = fe_parse(a, "", "", 0);
-    Paths all = workspace_programs(a, docs, client, NULL);
-    for (int i = 0; i < all.n; i++)
-        fe_parse_besides(l.ast, all.at[i]);
+    Programs all = workspace_programs(a, docs, client, NULL);
+    for (int i = 0; i < all.n && time(NULL) - start <= SECONDS; i++)
+        fe_parse_besides(l.ast, all.at[i].path);
     return l;
 }
 

@@ -18,11 +18,11 @@ enum { MOST_PROGRAMS = 10000, MOST_BYTES = 4 << 20 }; /* of a workspace; of a fi
 
 typedef struct {
     Arena *a;
-    Paths paths;
+    Programs programs;
     PtrSet *seen; /* real names */
 } Found;
 
-static void add(Found *f, const char *path)
+static void add(Found *f, const char *path, const Document *doc)
 {
     char *real = realpath(path, NULL);
     const char *name = intern(real ? real : path);
@@ -30,7 +30,7 @@ static void add(Found *f, const char *path)
     if (ptrset_has(f->seen, name))
         return;
     ptrset_add(f->seen, name);
-    vec_push(f->a, &f->paths, path);
+    vec_push(f->a, &f->programs, (Program){path, doc});
 }
 
 /* The folder of the project that a file is in, NULL: in none. */
@@ -51,16 +51,17 @@ static void add_folder(Found *f, const char *folder, bool below)
     FolderSearch s = {.a = f->a, .packages = true, .most = MOST_PROGRAMS, .flat = !below};
     folder_search(&s, folder);
     for (int i = 0; i < s.files.n; i++)
-        add(f, s.files.at[i]);
+        add(f, s.files.at[i], NULL);
 }
 
-Paths workspace_programs(Arena *a, const Documents *docs, const Client *client, const Document *doc)
+Programs workspace_programs(Arena *a, const Documents *docs, const Client *client,
+                            const Document *doc)
 {
     Found f = {.a = a, .seen = ptrmap_new(a)};
     bool any = client->folders && client->folders[0];
     for (const Document *d = docs->first; d; d = d->next)
         if (*d->path == '/')
-            add(&f, d->path);
+            add(&f, d->path, d);
     for (int i = 0; any && client->folders[i]; i++)
         add_folder(&f, client->folders[i], true);
     const char *path = doc ? doc->path : docs->first ? docs->first->path : "";
@@ -69,22 +70,20 @@ Paths workspace_programs(Arena *a, const Documents *docs, const Client *client, 
         size_t n = (size_t)(strrchr(path, '/') - path);
         add_folder(&f, project ? project : arena_strndup(a, path, n ? n : 1), project != NULL);
     }
-    return f.paths;
+    return f.programs;
 }
 
 /* --- What they say -------------------------------------------------------------------------- */
 
 /* The text of a file, n bytes, as the editor shows it or on the disk; NULL: there is none. */
-static const char *text_of(Arena *a, const Documents *docs, const char *path, size_t *n)
+static const char *text_of(Arena *a, const Program *p, size_t *n)
 {
-    const Document *d = document_of_file(docs, path);
     struct stat st;
-    *n = d ? d->n : 0;
-    if (d)
-        return d->text;
-    FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= MOST_BYTES
-                  ? fopen(path, "rb")
-                  : NULL;
+    *n = p->doc ? p->doc->n : 0;
+    if (p->doc)
+        return p->doc->text;
+    bool small = stat(p->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= MOST_BYTES;
+    FILE *f = small ? fopen(p->path, "rb") : NULL;
     if (!f)
         return NULL;
     char *text = arena_alloc(a, (size_t)st.st_size + 1);
@@ -99,10 +98,10 @@ static bool word_byte(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '\'';
 }
 
-bool workspace_mentions(Arena *a, const Documents *docs, const char *path, const char *word)
+bool workspace_mentions(Arena *a, const Program *p, const char *word)
 {
     size_t n, k = strlen(word);
-    const char *text = text_of(a, docs, path, &n), *at = text;
+    const char *text = text_of(a, p, &n), *at = text;
     bool name = word_byte(*word);
     if (!text || !memmem(text, n, "import", 6))
         return false;

@@ -6,12 +6,18 @@
 #include "lsp/client.h"
 #include "lsp/documents.h"
 
-/* Paths of open documents and of the programs in the folders, each file once. If the editor has no
+typedef struct {
+    const char *path;
+    const Document *doc; /* if it is open, else NULL */
+} Program;
+typedef VEC(Program) Programs;
+
+/* Open documents and the programs in the folders, each file once. If the editor has no
  * folder open: in that above `doc` (or NULL) that holds a `futhark.pkg`, else in the document's
  * own, but none below it. */
-Paths workspace_programs(Arena *a, const Documents *docs, const Client *client,
-                         const Document *doc);
+Programs workspace_programs(Arena *a, const Documents *docs, const Client *client,
+                            const Document *doc);
 /* Has the file, as the editor shows it or on the disk, that word, and an import? */
-bool workspace_mentions(Arena *a, const Documents *docs, const char *path, const char *word);
+bool workspace_mentions(Arena *a, const Program *p, const char *word);
 
 #endif
