@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_PROGRAMS = 10000, MOST_BYTES = 4 << 20 }; /* of a workspace; of a file in it */
+enum { MOST_PROGRAMS = 4000, MOST_BYTES = 4 << 20 }; /* of a workspace; of a file in it */
 
 /* --- Which files ---------------------------------------------------------------------------- */
 
