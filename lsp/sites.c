@@ -108,6 +108,8 @@ static void walk_type(void *env, TypeExp **at)
     V *v = env;
     TypeExp *t = *at;
     TreeParts p = walks(v);
+    if (t->kind == TE_FUN && t->bind)
+        name_at(v, t->name_loc, t->name, t->bind, NULL, true);
     const char *sum = t->kind == TE_SUM ? constructors_written(v->a, t) : NULL;
     for (int i = 0; sum && i < t->args.n; i++) {
         const TypeExp *arg = t->args.at[i];

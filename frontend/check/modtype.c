@@ -184,8 +184,9 @@ static void spec_value(Inst *in, const Spec *s)
                  "the size of a parameter must have a name in a specification, as in `val %s [n] : "
                  "[n]t -> ...`",
                  s->name);
-    AType *t =
-        check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
+    TypeExp *te = clone_type(ck->a, s->te);
+    AType *t = check_type(ck, te, names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
+    note_type(ck, &tps, te);
     ck->level--;
     ck->sizes = outer;
     if (ty_has_error(t)) {
@@ -426,6 +427,7 @@ static void spec_type(Inst *in, const Spec *s)
     if (s->te) {
         d->te = clone_type(ck->a, s->te);
         check_type_decl(ck, d);
+        note_type(ck, &d->tparams, d->te);
         for (r = in->with; r; r = r->up)
             note_refined(ck, d, r);
     } else if (r && !params_fit(&d->tparams, &r->decl->tparams)) {
@@ -444,6 +446,7 @@ static void spec_type(Inst *in, const Spec *s)
         Scopes scopes = scopes_now(ck);
         Bindings params = {0};
         check_tparams(ck, &d->tparams, &params);
+        note_type(ck, &d->tparams, NULL);
         scopes_back(ck, scopes);
         bind_type(ck, d);
         d->module = ck->path;
@@ -644,6 +647,7 @@ static void instance_with(Inst *in, const ModType *t)
     d->te = clone_type(ck->a, t->te);
     Scopes scopes = scopes_now(ck);
     check_type_decl(ck, d);
+    note_type(ck, &d->tparams, d->te);
     scopes_back(ck, scopes);
     d->lifted = lifted_of(d->type);
     int fuel = MAX_SPECS;

@@ -127,6 +127,9 @@ const Binding *nearest_member(Ck *ck, Module *m, const char *name, Space space);
 void note_name(Ck *ck, Loc loc, int part, Binding *b);
 /* Keeps for editors that what a module type asks for at one place is given at the other. */
 void note_match(Ck *ck, Loc asked, Loc given);
+/* The names that a type in a module type binds, and those of its sizes: no declaration holds them.
+ * te: or NULL. */
+void note_type(Ck *ck, const TParams *tps, TypeExp *te);
 /* As note_name, for all parts of the name of a module. */
 void note_module(Ck *ck, const char *name, Loc loc);
 /* What a name ("x", "A.B.x") means at that place; NULL, and a message, if it means nothing. */

@@ -318,6 +318,7 @@ struct TypeExp {
     int depth; /* of the tree below, for the parser's limit; Pat and AExp too */
     Loc loc;
     const char *name;
+    Loc name_loc;  /* TE_FUN: of the parameter's name */
     TypeExps args; /* TE_NAME arguments; elements of tuples and records */
     Names names;
     NameLocs sizes;

@@ -330,8 +330,8 @@ pat_fields: ID { $$ = (Fields){0}; FIELD($$, pats, $1.name, mk_pvar(ctx, $1)); }
 /* ---- Types ---- */
 
 type: term
-    | term ARROW type { $$ = mk_tfun(ctx, NULL, $1, $3, @$); }
-    | '(' ID ':' type ')' ARROW type { $$ = mk_tfun(ctx, $2.name, $4, $7, @$);
+    | term ARROW type { $$ = mk_tfun(ctx, (NameLoc){0}, $1, $3, @$); }
+    | '(' ID ':' type ')' ARROW type { $$ = mk_tfun(ctx, $2, $4, $7, @$);
                                        $$->loc.beg = @2.beg; }
     | '?' sizes '.' type { $$ = mk_twrap(ctx, TE_EXISTS, $2, $4, @$); }
 

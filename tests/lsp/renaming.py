@@ -105,6 +105,29 @@ def renames(c):
     same(got['range'], {'start': {'line': line, 'character': character}, 'end': {'line': line, 'character': character + 6}})
 
 
+SPECS = '''\
+module type made = { val of 'b [k]: (size: i64) -> [k]b -> [size]b }
+module type held = { type~ t 'a val of 'a: a -> t a }
+module lists: held with t 'c = []c = { type~ t 'd = []d def of x = [x] }
+def call 'a (f: (k: i64) -> [k]a) (n: i64): [n]a = f n
+'''
+
+
+@session
+def renames_in_specifications(c):
+    """What binds a name in a type, and the types and sizes that use it."""
+    c.open(URI, SPECS)
+    same(c.checked(URI), [])
+    for marked, new, was, now in (
+            ("of '^b", 'x', "of 'b [k]: (size: i64) -> [k]b -> [size]b", "of 'x [k]: (size: i64) -> [k]x -> [size]x"),
+            ('[^k]: (size', 'm', "[k]: (size: i64) -> [k]b", "[m]: (size: i64) -> [m]b"),
+            ('-> [siz^e]b', 'n', "(size: i64) -> [k]b -> [size]b", "(n: i64) -> [k]b -> [n]b"),
+            ("of 'a: ^a", 'x', "val of 'a: a -> t a", "val of 'x: x -> t x"), ("t '^c", 'x', "t 'c = []c", "t 'x = []x"), ("t '^d", 'x', "t 'd = []d", "t 'x = []x"),
+            ('(f: (^k: i64)', 'm', '(f: (k: i64) -> [k]a)', '(f: (m: i64) -> [m]a)')):
+        same(renamed(c, SPECS, marked, new), SPECS.replace(was, now), marked)
+    same(renamed(c, SPECS, 'def ^of', 'put'), SPECS.replace("val of 'a", "val put 'a").replace('def of', 'def put'))
+
+
 @session
 def renames_that_are_refused(c):
     c.open(URI, PROGRAM)
