@@ -416,10 +416,10 @@ static Loc other_meaning(const Renaming *was, const Renaming *is)
 
 static void first_error(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes)
 {
-    const DiagMessage *first = env;
+    DiagMessage *first = env;
     (void)notes, (void)n_notes;
     if (m->kind != DIAG_WARNING && !first->text)
-        *(DiagMessage *)env = *m;
+        *first = *m;
 }
 
 /* Looks at the program as it would be. errors: those that it has. */
@@ -438,11 +438,12 @@ static bool stays(const Renaming *r, const Documents *docs, const Document *doc,
     }
     look_sort_uses(&then.look);
     diag_take(first_error, &first);
-    if (diag_errors() - errors > errors)
+    int then_errors = diag_errors() - errors;
+    if (then_errors > errors)
         return query_refuse(r->q, "with `%s` there would be an error at %s: %s", name,
                             diag_place_str(first.loc), first.text ? first.text : "");
     collect(&then);
-    Loc other = then.sites.n == r->sites.n ? other_meaning(r, &then) : doc->n ? r->at.loc : NO_LOC;
+    Loc other = then.sites.n == r->sites.n ? other_meaning(r, &then) : r->at.loc;
     return !other.beg ||
            query_refuse(r->q, "at %s a name would mean something else", diag_place_str(other));
 }
