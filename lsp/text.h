@@ -6,6 +6,8 @@
 
 #include "base/vec.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,5 +34,11 @@ Position lines_position(const Lines *l, size_t offset);
 /* The offset of a position; of one behind its line's end, that end; of one behind the last line,
  * the text's end. */
 size_t lines_offset(const Lines *l, Position p);
+
+/* May the byte be in a name, behind its beginning? */
+static inline bool text_in_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '\'';
+}
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/ptrmap.h"
 #include "command/source.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,20 +92,15 @@ static const char *text_of(Arena *a, const Program *p, size_t *n)
     return text;
 }
 
-static bool word_byte(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '\'';
-}
-
 bool workspace_mentions(Arena *a, const Program *p, const char *word)
 {
     size_t n, k = strlen(word);
     const char *text = text_of(a, p, &n), *at = text;
-    bool name = word_byte(*word);
+    bool name = text_in_name(*word);
     if (!text || !memmem(text, n, "import", 6))
         return false;
     while ((at = memmem(at, n - (size_t)(at - text), word, k))) {
-        if (!name || ((at == text || !word_byte(at[-1])) && !word_byte(at[k])))
+        if (!name || ((at == text || !text_in_name(at[-1])) && !text_in_name(at[k])))
             return true;
         at++;
     }

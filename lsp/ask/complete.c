@@ -433,11 +433,6 @@ static void add_constructors(Completion *c)
 
 /* --- The request ---------------------------------------------------------------------------- */
 
-static bool name_byte(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '\'';
-}
-
 /* Is the place in a comment, or behind what looks like the start of one? */
 static bool in_comment(const char *text, size_t at)
 {
@@ -453,14 +448,14 @@ cJSON *query_completion(const Query *q)
 {
     const char *text = q->doc->text;
     size_t word = q->at, end = q->at;
-    while (word > 0 && name_byte(text[word - 1]))
+    while (word > 0 && text_in_name(text[word - 1]))
         word--;
-    while (name_byte(text[end]))
+    while (text_in_name(text[end]))
         end++;
     bool range = word > 1 && text[word - 1] == '.' && text[word - 2] == '.';
     bool point = word > 0 && text[word - 1] == '.' && !range;
     size_t chain = word;
-    while (point && chain > 0 && (name_byte(text[chain - 1]) || text[chain - 1] == '.'))
+    while (point && chain > 0 && (text_in_name(text[chain - 1]) || text[chain - 1] == '.'))
         chain--;
     bool constructor = word > 0 && text[word - 1] == '#';
     if (constructor)

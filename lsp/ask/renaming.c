@@ -37,11 +37,6 @@ static bool is_operator(const char *name)
     return !(isalpha((unsigned char)*name) || *name == '_');
 }
 
-static bool word_byte(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '\'';
-}
-
 /* The name itself where it is written: without `#`, backquotes or brackets. */
 static Loc name_within(const File *f, Loc loc, const char *name)
 {
@@ -50,7 +45,7 @@ static Loc name_within(const File *f, Loc loc, const char *name)
     bool word = !is_operator(name);
     for (size_t at = end >= n ? end - n + 1 : 0; at-- > beg;)
         if (!memcmp(text + at, name, n) &&
-            !(word && ((at > beg && word_byte(text[at - 1])) || word_byte(text[at + n]))))
+            !(word && ((at > beg && text_in_name(text[at - 1])) || text_in_name(text[at + n]))))
             return (Loc){f->base + (uint32_t)at, f->base + (uint32_t)(at + n)};
     return NO_LOC;
 }
@@ -70,7 +65,7 @@ static bool nothing_between(const File *f, uint32_t from, uint32_t to)
     for (; s < end; s++) {
         if (s[0] == '-' && s[1] == '-')
             s += strcspn(s, "\n");
-        else if (*s == '=' || word_byte(*s))
+        else if (*s == '=' || text_in_name(*s))
             return false;
     }
     return true;
@@ -250,7 +245,7 @@ static bool may_be_called(const Renaming *r, const char *name)
     PrimType s;
     bool op = is_operator(r->family.name);
     size_t n = 0;
-    while (op ? name[n] && strchr("+-*/%=!><|&^.", name[n]) : word_byte(name[n]))
+    while (op ? name[n] && strchr("+-*/%=!><|&^.", name[n]) : text_in_name(name[n]))
         n++;
     if (!n || name[n] || (op ? *name == '.' : is_operator(name)))
         return query_refuse(r->q, "`%s` is no %s", name, op ? "operator" : "name");
