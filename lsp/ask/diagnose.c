@@ -59,13 +59,25 @@ static void add_fixes(Look *l, cJSON *o, const DiagMessage *m)
 
 /* --- Quick fixes ---------------------------------------------------------------------------- */
 
+/* What is written instead, on one line of a menu. */
+static const char *title_of(Arena *a, const char *text)
+{
+    enum { LONGEST = 60 };
+    size_t n = strcspn(text, "\n");
+    bool cut = n > LONGEST || text[n];
+    n = n < LONGEST ? n : LONGEST;
+    while (n && ((unsigned char)text[n] & 0xC0) == 0x80) /* not within a character */
+        n--;
+    return arena_printf(a, "Change to `%.*s%s`", (int)n, text, cut ? "\xe2\x80\xa6" : "");
+}
+
 /* A quick fix by one of the changes that a diagnostic has with it. */
 static cJSON *quick_fix(const Query *q, const cJSON *diagnostic, const cJSON *fix)
 {
     cJSON *o = cJSON_CreateObject(), *edit = cJSON_AddObjectToObject(o, "edit");
     const char *uri = json_string(fix, "uri"), *text = json_string(fix, "newText");
     cJSON *change = cJSON_CreateObject(), *changes;
-    cJSON_AddItemToObject(o, "title", json_text(arena_printf(q->a, "Change to `%s`", text)));
+    cJSON_AddItemToObject(o, "title", json_text(title_of(q->a, text)));
     cJSON_AddStringToObject(o, "kind", "quickfix");
     cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "diagnostics"),
                          cJSON_Duplicate(diagnostic, true));

@@ -188,6 +188,11 @@ def quick_fixes(c):
         if right:
             c.change(URI, right)
             same([d['message'] for d in c.checked(URI)], [], right)
+    text = 'def f (x: i64) : i32 = x +\n  x'
+    c.change(URI, text)
+    whole = {'start': {'line': 0, 'character': 0}, 'end': {'line': 9, 'character': 0}}
+    action, = c.ask('textDocument/codeAction', textDocument={'uri': URI}, range=whole, context={'diagnostics': []})
+    same((action['title'], action['edit']['changes'][URI][0]['newText']), ('Change to `(i32.i64 (x +…`', '(i32.i64 (x +\n  x))'))
     text = 'def f (x: i32) = x * 2.5'
     c.change(URI, text)
     same(fixes(c, text), ['def f (x: i32) = (f32.i32 (x)) * 2.5', 'def f (x: i32) = (f64.i32 (x)) * 2.5'])
