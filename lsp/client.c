@@ -93,6 +93,7 @@ void client_read(Client *c, const cJSON *params)
     const cJSON *folders = json_member(params, "workspaceFolders"), *f;
     c->related = can(params, "textDocument.publishDiagnostics.relatedInformation");
     c->versioned = can(params, "workspace.workspaceEdit.documentChanges");
+    c->prepares = can(params, "textDocument.rename.prepareSupport");
     c->offsets = can(params, "textDocument.signatureHelp.signatureInformation.parameterInformation."
                              "labelOffsetSupport");
     cJSON_ArrayForEach(f, folders)

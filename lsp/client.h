@@ -8,6 +8,7 @@
 typedef struct {
     bool related;   /* it shows related places of a diagnostic */
     bool versioned; /* it takes changes of versions of documents */
+    bool prepares;  /* it asks before a rename what would be renamed */
     bool offsets;   /* it takes the place of a parameter in the label of a signature */
     char **folders; /* that it has open: paths, up to a NULL; or NULL */
 } Client;

@@ -80,9 +80,12 @@ static cJSON *initialize(Server *s, const cJSON *params)
     cJSON_AddStringToObject(can, "positionEncoding", encoding_names[positions_counted_in()]);
     cJSON_AddItemToObject(can, "textDocumentSync", cJSON_CreateRaw(sync));
     cJSON_AddItemToObject(can, "workspace", cJSON_CreateRaw(folders));
-    for (int i = 0; i < N_REQUESTS; i++)
-        if (requests[i].offer)
-            cJSON_AddItemToObject(can, requests[i].offer, cJSON_CreateRaw(requests[i].offered));
+    for (int i = 0; i < N_REQUESTS; i++) {
+        const Request *r = &requests[i];
+        bool plain = r->query == query_renamable && !s->client.prepares;
+        if (r->offer)
+            cJSON_AddItemToObject(can, r->offer, cJSON_CreateRaw(plain ? "true" : r->offered));
+    }
     cJSON_AddStringToObject(info, "name", "minifut");
     return o;
 }

@@ -23,7 +23,7 @@ class Client:
         self.held = None
         threading.Thread(target=self.read_all, daemon=True).start()
         if initialize:
-            text = {'publishDiagnostics': {'relatedInformation': related},
+            text = {'publishDiagnostics': {'relatedInformation': related}, 'rename': {'prepareSupport': versioned},
                     'signatureHelp': {'signatureInformation': {'parameterInformation': {'labelOffsetSupport': True}}}}
             can = {'textDocument': text, 'workspace': {'workspaceEdit': {'documentChanges': versioned}},
                    'general': {'positionEncodings': encodings} if encodings else {}}

@@ -15,6 +15,10 @@ GOOD = 'def f (x: i32): i32 = x\n'
 def offers(c):
     for name in ('hover', 'definition', 'references', 'documentHighlight', 'documentSymbol'):
         same(c.capabilities[name + 'Provider'], True, name)
+    for name in ('workspaceSymbol', 'documentFormatting', 'inlayHint', 'foldingRange', 'selectionRange'):
+        same(c.capabilities[name + 'Provider'], True, name)
+    same(c.capabilities['renameProvider'], {'prepareProvider': True})
+    same(c.capabilities['codeActionProvider'], {'codeActionKinds': ['quickfix']})
     same(c.capabilities['textDocumentSync']['change'], 2, 'kind of changes')
     same(c.capabilities['positionEncoding'], 'utf-16')
 

@@ -164,6 +164,7 @@ def renames_that_are_refused(c):
 def renames_for_simple_editors(minifut):
     """Those that know no versions of documents."""
     c = Client(minifut, versioned=False)
+    same(c.capabilities['renameProvider'], True)
     c.open(URI, PROGRAM)
     line, character = place(PROGRAM, 'def ^far')
     got = c.at('rename', URI, line, character, newName='away')
