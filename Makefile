@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= DERIVATIVES=, make install PREFIX=, make uninstall, make deb, make wheel, make asan, make format
+# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= DERIVATIVES=, make install PREFIX=, make uninstall, make deb, make wheel, make vsix, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -171,6 +171,10 @@ wheel:
 test-fresh:
 	@tests/fresh/run "$(RELEASE)" $(BUILD)
 
+# The extension for VS Code: code --install-extension build/vsix/*.vsix
+vsix:
+	@python3 tools/vsix.py $(BUILD)/vsix
+
 man: $(BIN)
 	@mkdir -p $(BUILD)/man
 	@if command -v lowdown >/dev/null; then tools/man.sh $(BIN) $(BUILD)/man; \
@@ -197,4 +201,4 @@ format:
 	$$(command -v clang-format-14 || echo clang-format) -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) $(DIRS:%=%/*/*.[ch]) runtime/*/*.[ch] tests/*/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: FORCE check $(GROUPS) test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb wheel test-deb man unit-tests
+.PHONY: FORCE check $(GROUPS) test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb wheel vsix test-deb man unit-tests

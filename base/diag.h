@@ -60,9 +60,24 @@ typedef struct {
     int order;
     const char *text;
     const char *section; /* of docs/language.md, which explains it; NULL: none */
+    const struct DiagFix *fixes;
 } DiagMessage;
 /* Warnings about the sources that there are by now have been told before: no more of them. */
 void diag_told(void);
+
+/* A change that mends the program, as far as one can know, which editors offer: the text in the
+ * place of what stands at `at`. */
+typedef struct DiagFix {
+    Loc at;
+    const char *text;
+    const struct DiagFix *next;
+} DiagFix;
+/* The message before this (diag_error, diag_warn) is mended by that. */
+void diag_fix(Loc at, const char *text);
+/* ... by another word in the place of the last one like it at loc, if it is there. */
+void diag_fix_word(Loc loc, const char *word, const char *instead);
+/* ... by what is put around what stands at loc. */
+void diag_fix_around(Loc loc, const char *before, const char *behind);
 /* Gives what is pending, all of it, to `take` instead of printing it: each message with its notes,
  * in the order of diag_flush. */
 typedef void DiagTake(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes);

@@ -19,6 +19,11 @@ Ast *fe_load(Arena *a, const char *path);
 /* Parses a text as if it were a file of that name; imports are looked up relative to it. */
 Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n);
 
+/* For editors: reads and parses another file, with what it imports, beside the program in a tree;
+ * it is that of the tree if it is there already. NULL if it cannot be read. Of messages, drop them:
+ * they are none of the program's. */
+File *fe_parse_besides(Ast *ast, const char *path);
+
 /* --- Sessions ------------------------------------------------------------------------------- */
 
 /* A text that follows others: it has the names of all that are known at their ends, and may define

@@ -102,6 +102,17 @@ Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n)
     return ast;
 }
 
+File *fe_parse_besides(Ast *ast, const char *path)
+{
+    bool ok = true;
+    size_t n;
+    File *f = find_file(ast, import_real(path));
+    char *text = f ? NULL : source_read(ast->arena, path, false, NO_LOC, &n);
+    if (!f && text)
+        f = parse_file(ast, &(FePiece){.name = path, .text = text, .n = n}, NULL, &ok);
+    return f;
+}
+
 Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete)
 {
     Ast *ast = NEW(a, Ast);

@@ -41,6 +41,8 @@ void documents_touch(const Documents *ds, const char *path);
  * of the file. */
 const Document *document_of_file(const Documents *ds, const char *path);
 
+/* The path of a file: URI; any other URI is itself. To be freed. */
+char *uri_path(const char *uri);
 /* The URI of a path, to be freed. */
 char *path_uri(const char *path);
 

@@ -203,7 +203,7 @@ int ask_explain(const Session *s, const FePiece *exp)
     Prog *p = program(&q, n_passes - 1);
     if (!p)
         return diag_exit_code();
-    Plan *plan = host_plan(q.cx, p);
+    Plan *plan = host_plan(q.cx, p, false);
     if ((code = told()))
         return code;
     stage_enter("explain");

@@ -67,6 +67,7 @@ int eval_main(int argc, char **argv)
                        &c,
                        NULL,
                        take_expression,
+                       NULL,
                        NULL};
     int code = args_read(&args, argc, argv);
     if (code >= 0)

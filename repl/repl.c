@@ -410,7 +410,8 @@ int repl_main(int argc, char **argv)
                        &file,
                        NULL,
                        take_file,
-                       "sf"};
+                       "sf",
+                       NULL};
     int code = args_read(&args, argc, argv);
     if (code >= 0)
         return code;

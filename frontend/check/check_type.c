@@ -493,7 +493,7 @@ static AType *function(Ck *ck, TypeExp *te, How *how)
     Scopes scopes = scopes_now(ck);
     Binding *name = NULL;
     if (te->name) {
-        name = te->bind = new_binding(ck, BIND_LOCAL, te->name, te->loc);
+        name = te->bind = new_binding(ck, BIND_LOCAL, te->name, te->name_loc);
         name->type = p;
         bind_name(ck, name);
     }

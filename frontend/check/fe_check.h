@@ -26,4 +26,7 @@ void fe_add_value(Ast *ast, Def *d);
 /* As fe_check, but of what has been parsed, if not all has: messages then follow from what is
  * missing. */
 bool fe_check_parsed(Ast *ast);
+/* Checks another file (fe_parse_besides) of a tree that was checked; bindings of files that both
+ * import are the same. */
+void fe_check_besides(Ast *ast, File *f);
 #endif

@@ -521,10 +521,11 @@ TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, NameLocs sizes, TypeExp *inner, Lo
     return t;
 }
 
-TypeExp *mk_tfun(ParseCtx *c, const char *pname, TypeExp *p, TypeExp *r, Loc loc)
+TypeExp *mk_tfun(ParseCtx *c, NameLoc pname, TypeExp *p, TypeExp *r, Loc loc)
 {
     TypeExp *t = mk_type(c, TE_FUN, loc);
-    t->name = pname;
+    t->name = pname.name;
+    t->name_loc = pname.loc;
     t->param = p;
     t->elem = r;
     DEEPEN(c, t, p);

@@ -318,6 +318,7 @@ struct TypeExp {
     int depth; /* of the tree below, for the parser's limit; Pat and AExp too */
     Loc loc;
     const char *name;
+    Loc name_loc;  /* TE_FUN: of the parameter's name */
     TypeExps args; /* TE_NAME arguments; elements of tuples and records */
     Names names;
     NameLocs sizes;
@@ -714,6 +715,11 @@ typedef struct {
 } NameUse;
 typedef VEC(NameUse) NameUses;
 
+/* What a module type asks for, and what a module has for it: two names that must be one. */
+typedef struct {
+    Loc asked, given;
+} NameMatch;
+
 /* A whole program: the file, its imports, in the order of definition. */
 typedef struct Ast {
     Arena *arena;
@@ -725,6 +731,9 @@ typedef struct Ast {
     int n_bindings;          /* [check] uids are below */
     bool syntax_ok;          /* no errors while loading */
     NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
+    bool names_only;         /* for editors: what comes after types is left out */
+    VEC(NameMatch) matches;  /* [check] if there are `uses` */
+    struct Ck *checker;      /* [check] who did it, for files besides */
 } Ast;
 
 /* --- Copies of trees: each application of a parametric module checks its own --- */

@@ -146,7 +146,7 @@ TypeExp *mk_targ(ParseCtx *c, TypeExp *t, TypeExp *arg, Loc loc);
 TypeExp *mk_tarray(ParseCtx *c, TypeExp *size, TypeExp *elem, Loc loc);
 TypeExp *mk_tsize(ParseCtx *c, AExp *dim, Loc loc);
 TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, NameLocs sizes, TypeExp *t, Loc loc);
-TypeExp *mk_tfun(ParseCtx *c, const char *pname, TypeExp *p, TypeExp *r, Loc loc);
+TypeExp *mk_tfun(ParseCtx *c, NameLoc pname, TypeExp *p, TypeExp *r, Loc loc);
 TypeExp *mk_ttuple(ParseCtx *c, TypeExps ts, Loc loc);
 TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc);
 /* The sum type `sum` (NULL: none yet) with one more alternative; and one that holds more. */

@@ -331,8 +331,8 @@ pat_fields: ID { $$ = (Fields){0}; FIELD($$, pats, $1.name, mk_pvar(ctx, $1)); }
 /* ---- Types ---- */
 
 type: term
-    | term ARROW type { $$ = mk_tfun(ctx, NULL, $1, $3, @$); }
-    | '(' ID ':' type ')' ARROW type { $$ = mk_tfun(ctx, $2.name, $4, $7, @$);
+    | term ARROW type { $$ = mk_tfun(ctx, (NameLoc){0}, $1, $3, @$); }
+    | '(' ID ':' type ')' ARROW type { $$ = mk_tfun(ctx, $2, $4, $7, @$);
                                        $$->loc.beg = @2.beg; }
     | '?' sizes '.' type { $$ = mk_twrap(ctx, TE_EXISTS, $2, $4, @$); }
 
@@ -698,15 +698,17 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
     bool decl = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
                 t == YYSYMBOL_IMPORT || t == YYSYMBOL_MODULE || t == YYSYMBOL_OPEN;
     bool next = t == YYSYMBOL_YYEOF || (decl && ctx->as == PARSE_FILE);
-    const char *hint = syntax_hint(ctx, &error);
+    const char *hint = syntax_hint(ctx, &error), *meant = syntax_meant(&error);
     if (next && ends && (t == YYSYMBOL_YYEOF || !e.has[YYSYMBOL_VAL]) && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
         parse_error(ctx, ctx->before, "%s ends too early%s%s%s",
                     t != YYSYMBOL_YYEOF ? "the definition" : ctx->as == PARSE_EXP ? "the expression" : "the file", *want ? ": expected " : "",
                     *want ? arena_printf(ctx->a, "%s after this", want) : "",
                     e.has[YYSYMBOL_IN] ? "; is the `in` of a `let` missing?" : "");
-    else
-        parse_error(ctx, loc, "unexpected %s%s%s%s", tok, *want ? ", expected " : "", want,
-                    hint);
+    else {
+        parse_error(ctx, loc, "unexpected %s%s%s%s", tok, *want ? ", expected " : "", want, hint);
+        if (meant)
+            diag_fix(loc, meant);
+    }
     if (!*hint)
         note_open(ctx, &error);
     return 0;
