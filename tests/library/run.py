@@ -3,6 +3,7 @@ entries. usage: run.py MINIFUT BUILD_FOLDER"""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,9 +35,9 @@ def build(cmd, what):
 
 
 def client(cmd, what, **more):
-    """Runs a client whose last line sums its checks up."""
+    """Runs a client that sums its checks up in a line."""
     code, out = run(cmd, **more)
-    m = re.search(r"(\d+) passed, (\d+) failed\s*$", out)
+    m = re.search(r"^(\d+) passed, (\d+) failed$", out, re.M)
     if m:
         checks.passed += int(m[1])
         checks.failed += int(m[2])
@@ -135,7 +136,9 @@ def check_c():
     else:
         build(["cc", *flags, "-D_GNU_SOURCE", "-include", "CL/cl.h", "-fsyntax-only", "types.c"], "types.c behind OpenCL's header")
         if build(["cc", *flags, *sanitize, "-o", "interop", HERE / "interop.c", "types.c", "-lOpenCL", *LIBS], "interop.c"):
-            client(["./interop"], "interop.c", env=ASAN)
+            client(["./interop"], "interop.c", env=ASAN | {"MINIFUT_DRIVER": "opencl"})
+            for kept in WORK.glob("kept.*"):
+                shutil.rmtree(kept)
 
 
 def check_without_opencl():
