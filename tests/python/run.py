@@ -61,7 +61,7 @@ def wheel():
     check(path.read_bytes() == first, "two wheels of the same files differ")
     names = zipfile.ZipFile(path).namelist()
     if shutil.which("dpkg-query"):
-        for carried in (n for n in names if re.search(r"/lib(cjson|md)\.so", n)):
+        for carried in (n for n in names if re.search(r"/_compiler/lib(cjson|md)\.so", n)):
             check(any(n.endswith(f"/licenses/{Path(carried).name}.txt") for n in names), f"{carried} is carried without its licence")
     code, out = run([sys.executable, "-m", "venv", "--system-site-packages", "--clear", WORK / "installed"])
     if code:
