@@ -162,6 +162,7 @@ test-deb: deb
 	@tests/deb/fresh $(BUILD)
 # The Python package, with the compiler in it, for `pip install`.
 wheel:
+	@command -v python3 >/dev/null || { echo "make wheel needs Python: apt-get install python3"; exit 1; }
 	@tools/prerequisites.sh build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@rm -f $(BUILD)/wheel/*.whl

@@ -5,7 +5,7 @@ import os
 
 from . import compiler, library
 from .errors import ArgumentTypeError, RunError
-from .device import DeviceArray, Kept
+from .device import Kept
 from .library import POINTER, Context, Library
 from .values import Call, Classes, Types, argument
 
@@ -112,7 +112,7 @@ class Entry:
 
     def consume(self, args):
         for unique, value in zip(self.unique, args):
-            if unique and type(value) is DeviceArray and not (value.exported or value.owners):
+            if unique and isinstance(value, Kept) and not (value.exported or value.owners):
                 value.consumed = True
 
     def kept(self, cx, places, call):

@@ -7,7 +7,7 @@ import shutil
 import struct
 import subprocess
 
-from box import EXAMPLES, HERE, MATRICES, MINIFUT, NEVER, OPENCL, QUICK, ROOT, USAGE, USER, Failed, Skipped, case, table
+from box import EXAMPLES, GCC, HERE, MATRICES, MINIFUT, NEVER, OPENCL, QUICK, ROOT, USAGE, USER, Failed, Skipped, case, table
 
 # Code of which programs are tried, with what a case needs for it.
 SHAPES = {"native": True, "opencl": OPENCL, "gpu": OPENCL}
@@ -601,8 +601,8 @@ def ulps(x, y, t):
 def of_vectors(box, t):
     """They agree with the interpreter to 4 units in the last place; with --strict-math as its own do, and wherever they stand."""
     box.put("p.sf", functions_of(t))
-    box.minifut("compile --force p.sf", 0, leaves=("p", "p.c"))
-    box.minifut("compile --force --strict-math -o q p.sf", 0, leaves=("q", "q.c"))
+    box.minifut("compile --force p.sf", 0, leaves=("p", "p.c"), env=GCC)
+    box.minifut("compile --force --strict-math -o q p.sf", 0, leaves=("q", "q.c"), env=GCC)
     xs = [k / 97 + 1.0 for k in range(391)]
     for f in FUNCTIONS + OF_TWO:
         near_one = f in ("acos", "asin", "atanh")
