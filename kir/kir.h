@@ -71,7 +71,8 @@ extern const KStmInfo kstm_info[N_KSTMS];
  * (the second tile) of a column; in one that is turned, for each of those an element of a k. Rows
  * lie `pitch` elements apart, eights in a row in an order of their own, and sums are a lane's as
  * the units have them (both: runtime/kernels/matrix.cl). FRAGMENTS hold those of two k, or halves:
- * the next ones are loaded while these are multiplied. */
+ * the next ones are loaded while these are multiplied. A tile of pitch 0 there is none of: what the
+ * fragments hold of such a one stays. */
 #define KTILE_ELEM T_F16
 enum { KTILE_LANES = 32, KTILE_ROWS = 16, KTILE_COLS = 8, KTILE_DEPTH = 16, KTILE_BESIDE = 8 };
 typedef struct {
