@@ -17,17 +17,16 @@
  *             behind the first one: copy tile t+S-1 to where tile t-1 was
  *             acc += the step's rows * its columns
  *
- * Copies are of 16 bytes, eight neighbours in memory: rows are a multiple of that apart, and begin
- * at one. In a tile such eights change places, so that neither the copies nor the units, which want
- * one of each of eight rows, meet in a bank of local memory (runtime/kernels/matrix.cl).
- * What is beyond the end is 0 in a tile. In the end the sums change places in local memory, too, so
+ * What copies can be of says tiles.h. In the end the sums change places in local memory, too, so
  * that neighbours store neighbours.
  *
  * The shape is that of NVIDIA's CUTLASS for devices of compute capability 8 (cp.async, ldmatrix,
  * mma.sync); measured: bench/results/decisions.md. */
 #include "kernels/level1/sums.h"
 
-enum { COPY = KTILE_BESIDE, ALIGN = 16, GAP = 4 };
+#include "kernels/matrix/tiles.h"
+
+enum { GAP = 4 };
 
 typedef struct {
     Blocking blocks;
@@ -35,14 +34,13 @@ typedef struct {
     int stages;        /* tiles in local memory, S */
 } Shape;
 
-/* An operand, as its tiles are copied. Of tiles that are turned the rows are k: its neighbours in
- * memory are those of its side. */
+/* An operand, as its tiles are copied. Of tiles that are turned the rows are k. */
 typedef struct {
     const Operand *o;
     bool turned;
-    const KExp *apart;       /* host: its rows, in memory */
-    int from;                /* in the tiles of a stage */
-    const KExp *row, *begin; /* of the thread's first copy, in a tile: its row, where in that */
+    const KExp *apart; /* host: its rows, in memory */
+    int from;          /* in the tiles of a stage */
+    TileCopy copy;     /* of a tile, as far as it is always the same */
 } Factor;
 
 typedef struct {
@@ -85,17 +83,6 @@ static int pitch_of(const Matrix *m, int side)
     return m->factor[side].turned ? m->shape.blocks.size[side] : m->shape.blocks.depth;
 }
 
-/* Rows of a tile that the threads copy at once; how often, for the whole tile. */
-static int rows_at_once(const Matrix *m, int side)
-{
-    return threads_of(&m->shape) * COPY / pitch_of(m, side);
-}
-
-static int turns_of(const Matrix *m, int side)
-{
-    return tile_of(&m->shape, side) / (threads_of(&m->shape) * COPY);
-}
-
 static int stage_of(const Shape *s)
 {
     return tile_of(s, ROWS) + tile_of(s, COLS);
@@ -103,17 +90,10 @@ static int stage_of(const Shape *s)
 
 /* --- Which products -------------------------------------------------------------------------- */
 
-/* The operator's sum of its two parameters? */
 static bool is_sum(const Lambda *op)
 {
-    const Body *b = op->body;
-    const Exp *e = b->stms.n == 1 ? b->stms.at[0].exp : NULL;
-    if (!e || e->kind != E_PRIM || e->prim.op != OP_ADD || e->prim.type != T_F32 ||
-        b->res.at[0].var != b->stms.at[0].pat.at[0])
-        return false;
-    const Var *x = e->prim.args.at[0].var, *y = e->prim.args.at[1].var;
-    const Var *p = op->params.at[0], *q = op->params.at[1];
-    return (x == p && y == q) || (x == q && y == p);
+    const Exp *e = lambda_op(op);
+    return e && e->prim.op == OP_ADD && e->prim.type == T_F32;
 }
 
 /* The operand of which v is the value in f32; N_SIDES: of none. */
@@ -148,113 +128,26 @@ static bool is_product(const Sides *s)
 
 /* --- Where operands lie ---------------------------------------------------------------------- */
 
-/* By how much a position grows with v; NULL: that is not the same everywhere. */
-static const KExp *growth(Ctx *cx, const KExp *x, const Var *v)
-{
-    if (x->kind == KE_HOST)
-        return sx_const(cx, x->host == v);
-    bool sum = x->kind == KE_PRIM && (x->op == OP_ADD || x->op == OP_SUB);
-    const KExp *g[2] = {NULL, NULL}, *zero = sx_const(cx, 0);
-    bool none = true;
-    for (int i = 0; i < x->n; i++) {
-        const KExp *of = growth(cx, x->x[i], v);
-        if (!of)
-            return NULL;
-        none &= kx_same(of, zero);
-        if (i < 2)
-            g[i] = of;
-    }
-    if (none)
-        return zero;
-    if (sum)
-        return sx_op(cx, x->op == OP_ADD ? SX_ADD : SX_SUB, g[0], g[1]);
-    if (x->kind != KE_PRIM || x->op != OP_MUL || !(kx_same(g[0], zero) || kx_same(g[1], zero)))
-        return NULL;
-    return kx_same(g[0], zero) ? sx_mul(cx, x->x[0], g[1]) : sx_mul(cx, g[0], x->x[1]);
-}
-
-/* What a parameter of the kernel is given. */
-static const KExp *given(void *env, const KExp *x)
-{
-    const KParams *ps = &((KGen *)env)->params;
-    for (int i = 0; x->kind == KE_VAR && i < ps->n; i++)
-        if (ps->at[i].var == x->var && ps->at[i].value)
-            return ps->at[i].value;
-    return x;
-}
-
-static void find_bound(void *env, const KExp *x)
-{
-    bool *bound = env;
-    *bound |= x->kind == KE_VAR;
-}
-
-/* The same as the host knows it; NULL: that does not. */
-static const KExp *for_host(const Sides *s, const KExp *x)
-{
-    VarSet *inside = varmap_new(s->kg->cx->perm), *used = varmap_new(s->kg->cx->perm);
-    bool bound = false;
-    x = kexp_map(s->kg->cx->perm, x, given, s->kg);
-    kexp_visit(x, find_bound, &bound);
-    sums_inside(s->r, 0, inside);
-    varset_add(inside, s->r->k);
-    kexp_hosts(x, used);
-    return bound || sums_uses(s->kg->cx, used, inside) ? NULL : x;
-}
-
-/* Host: 1 where x is a multiple of what is copied at once, else 0. */
-static const KExp *in_copies(Ctx *cx, const KExp *x)
-{
-    const KExp *rest = sx_op(cx, SX_MOD, x, sx_const(cx, COPY));
-    return sx_select(cx, rest, sx_const(cx, 0), sx_const(cx, 1));
-}
-
-static const KExp *both(Ctx *cx, const KExp *x, const KExp *y)
-{
-    return x && y ? sx_op(cx, SX_MIN, x, y) : NULL;
-}
-
-static const KExp *host_in_copies(const Sides *s, const KExp *x)
-{
-    x = x ? for_host(s, x) : NULL;
-    return x ? in_copies(s->kg->cx, x) : NULL;
-}
-
-/* Host: 1 where x is 1, else 0; NULL: it is not. */
-static const KExp *is_one(const Sides *s, const KExp *x)
-{
-    Ctx *cx = s->kg->cx;
-    const KExp *one = sx_const(cx, 1), *zero = sx_const(cx, 0);
-    x = for_host(s, x);
-    if (!x || (x->kind == KE_CONST && !kx_same(x, one)))
-        return NULL;
-    return sx_select(cx, sx_sub(cx, x, one), zero, one);
-}
-
 /* Finds how tiles of an operand are copied. Host: 1 where each eight neighbours can be, else 0;
  * NULL: nowhere. */
 static const KExp *find_factor(const Sides *s, const Operand *o, Factor *f)
 {
-    Ctx *cx = s->kg->cx;
-    const Nest *nest = &s->r->e->seg.nest;
-    const KExp *at = o->from.at.offset, *one = sx_const(cx, 1);
-    const KExp *across = growth(cx, at, s->dim[o->side]->idx), *along = growth(cx, at, s->r->k);
-    if (o->from.computed || !across || !along)
-        return NULL;
+    VarSet *inside = varmap_new(s->kg->cx->perm);
+    sums_inside(s->r, 0, inside);
+    Source from = {.at = o->from.at.offset,
+                   .nest = &s->r->e->seg.nest,
+                   .batch = s->r->depth - 2,
+                   .inside = inside,
+                   .across = s->dim[o->side]->idx,
+                   .along = s->r->k,
+                   .n_across = s->dim[o->side]->width,
+                   .n_along = s->r->width};
     /* Strides of an array that is copied where that pays are known at run time: then as they are in
      * the copy. */
-    *f = (Factor){.o = o, .turned = !kx_same(along, one)};
-    const KExp *apart = f->turned ? along : across, *begin = at;
-    const KExp *can = both(cx, is_one(s, f->turned ? across : along), host_in_copies(s, apart));
-    f->apart = apart;
-    for (int d = 0; d < s->r->depth - 2; d++) {
-        can = both(cx, can, host_in_copies(s, growth(cx, at, nest->at[d].idx)));
-        begin = sx_with(cx, begin, nest->at[d].idx, sx_const(cx, 0));
-    }
-    begin = sx_with(cx, begin, s->dim[o->side]->idx, sx_const(cx, 0));
-    can = both(cx, can, host_in_copies(s, sx_with(cx, begin, s->r->k, sx_const(cx, 0))));
-    const Atom width = f->turned ? s->dim[o->side]->width : s->r->width;
-    return both(cx, can, in_copies(cx, sx_atom(cx, width)));
+    const KExp *along = tile_growth(s->kg->cx, from.at, from.along);
+    from.turned = !along || !kx_same(along, sx_const(s->kg->cx, 1));
+    *f = (Factor){.o = o, .turned = from.turned};
+    return o->from.computed ? NULL : tile_source(s->kg, &from, &f->apart);
 }
 
 /* Host: 1 where both are copied so, else 0; NULL: nowhere. */
@@ -263,7 +156,7 @@ static const KExp *find_factors(Matrix *m)
     const KExp *can = sx_const(m->kg->cx, 1);
     for (int i = 0; i < m->s.operands.n && can; i++) {
         const Operand *o = &m->s.operands.at[i];
-        can = both(m->kg->cx, can, find_factor(&m->s, o, &m->factor[o->side]));
+        can = tile_both(m->kg->cx, can, find_factor(&m->s, o, &m->factor[o->side]));
     }
     m->factor[COLS].from = tile_of(&m->shape, ROWS);
     return can;
@@ -271,15 +164,16 @@ static const KExp *find_factors(Matrix *m)
 
 /* --- Copies ---------------------------------------------------------------------------------- */
 
-/* The thread's first copy of a tile. */
+/* What is the same for all tiles of a side. */
 static void locate(Matrix *m, int side)
 {
-    KGen *kg = m->kg;
     Factor *f = &m->factor[side];
-    int pitch = pitch_of(m, side);
-    const KExp *in_row = kg_int(kg, pitch / COPY), *eight = kg_int(kg, COPY);
-    f->row = kb_let(kg->kb, "row", kg_quot(kg, m->thread, in_row));
-    f->begin = kb_let(kg->kb, "begin", kg_mul(kg, kg_rem(kg, m->thread, in_row), eight));
+    f->copy = (TileCopy){.tiles = m->tiles,
+                         .mem = f->o->from.mem,
+                         .pitch = pitch_of(m, side),
+                         .rows = tile_of(&m->shape, side) / pitch_of(m, side),
+                         .threads = threads_of(&m->shape)};
+    tile_locate(m->kg, &f->copy, m->thread);
 }
 
 /* Copies the tile of a side from k0 on to stage `stage`. */
@@ -288,31 +182,22 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
     KGen *kg = m->kg;
     const Factor *f = &m->factor[side];
     const NestDim *d = m->s.dim[side];
-    const KExp *across = f->turned ? f->begin : f->row, *along = f->turned ? f->row : f->begin;
-    const KExp *at_once = kg_int(kg, rows_at_once(m, side));
+    bool turned = f->turned;
+    TileCopy c = f->copy;
+    const KExp *across = turned ? c.begin : c.row, *along = turned ? c.row : c.begin;
     const KExp *stage_at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
     const KExp *number = kb_let(kg->kb, "number", kg_add(kg, m->first[side], across));
-    const KExp *k = kb_let(kg->kb, "k", kg_add(kg, k0, along));
+    const KExp *k = kb_let(kg->kb, "k", kg_add(kg, k0, along)), *width = kg_atom(kg, d->width);
     kb_open_block(kg->kb);
     kg_let(kg, d->idx, number);
     kg_let(kg, m->r->k, k);
-    const KExp *from = kb_let(kg->kb, "from", kg_at(kg, f->o->from.at.offset));
-    const KExp *turn =
-        kb_for(kg->kb, "i", kg_int(kg, 0), kg_int(kg, turns_of(m, side)), kg_int(kg, 1));
-    kg_loop_unroll(kg, turns_of(m, side));
-    const KExp *rows = kg_mul(kg, turn, at_once);
-    const KExp *there =
-        kg_and(kg, kg_lt(kg, f->turned ? number : kg_add(kg, number, rows), kg_atom(kg, d->width)),
-               kg_lt(kg, f->turned ? kg_add(kg, k, rows) : k, m->share.to));
-    KStm copy = {.kind = KST_COPY, .buf = m->tiles, .with = f->o->from.mem};
-    copy.tile.pitch[0] = pitch_of(m, side);
-    vec_push(kg->cx->perm, &copy.args, kg_add(kg, f->row, rows));
-    vec_push(kg->cx->perm, &copy.args, f->begin);
-    copy.x[0] = kg_add(kg, stage_at, kg_int(kg, f->from));
-    copy.x[1] = kg_add(kg, from, kg_mul(kg, rows, kg_host(kg, f->apart)));
-    copy.x[2] = there;
-    kb_stm(kg->kb, copy);
-    kb_end(kg->kb);
+    c.from = kb_let(kg->kb, "from", kg_at(kg, f->o->from.at.offset));
+    c.apart = kg_host(kg, f->apart);
+    c.to = kg_add(kg, stage_at, kg_int(kg, f->from));
+    c.number = turned ? k : number;
+    c.end = turned ? m->share.to : width;
+    c.in_row = turned ? kg_lt(kg, number, width) : kg_lt(kg, k, m->share.to);
+    tile_copy(kg, &c);
     kb_end(kg->kb);
 }
 
@@ -320,17 +205,6 @@ static void copy_tiles(const Matrix *m, const KExp *stage, const KExp *k0)
 {
     for (int d = 0; d < N_SIDES; d++)
         copy_tile(m, d, stage, k0);
-}
-
-/* Ends a round; all but the last n are there. */
-static void end_round(const Matrix *m, int n)
-{
-    kb_stm(m->kg->kb, (KStm){.kind = KST_ROUND, .x = {kg_int(m->kg, n)}});
-}
-
-static void meet(const Matrix *m)
-{
-    kb_meet(m->kg->kb, 1u << KS_LOCAL);
 }
 
 /* --- Products -------------------------------------------------------------------------------- */
@@ -368,9 +242,9 @@ static void load_fragments(const Matrix *m, const KExp *stage, int step)
 
 static void multiply(const Matrix *m, int step)
 {
-    KStm s = {.kind = KST_MULTIPLY, .buf = m->fragments, .with = m->acc[0], .tile = tile_shape(m)};
-    s.tile.half = half_of(step);
-    kb_stm(m->kg->kb, s);
+    KTile shape = tile_shape(m);
+    shape.half = half_of(step);
+    tile_multiply(m->kg, m->fragments, m->acc[0], &shape);
 }
 
 /* The stage that has tile t. */
@@ -393,8 +267,8 @@ static void copy_next(const Matrix *m, const KExp *t, const KExp *n)
 /* Until tile t is there. What was read of the one before is then free. */
 static void next_tile(const Matrix *m)
 {
-    end_round(m, m->shape.stages - 2);
-    meet(m);
+    tile_round(m->kg, m->shape.stages - 2);
+    tile_meet(m->kg);
 }
 
 /* What a step takes is loaded before the step before it is multiplied; for the last one of a tile,
@@ -423,7 +297,7 @@ static void reduce_block(const Matrix *m)
     int stages = m->shape.stages, depth = m->shape.blocks.depth;
     for (int t = 0; t < stages - 1; t++) {
         if (t > 0)
-            end_round(m, stages);
+            tile_round(m->kg, stages);
         copy_tiles(m, kg_int(kg, t), kg_add(kg, m->share.from, kg_int(kg, t * depth)));
     }
     next_tile(m);
@@ -433,8 +307,8 @@ static void reduce_block(const Matrix *m)
     const KExp *t = kb_for(b, "t", kg_int(kg, 0), n, kg_int(kg, 1));
     multiply_tile(m, t, n);
     kb_end(b);
-    end_round(m, 0);
-    meet(m);
+    tile_round(m->kg, 0);
+    tile_meet(m->kg);
 }
 
 /* --- Results --------------------------------------------------------------------------------- */
@@ -540,7 +414,7 @@ static void store_block(const Matrix *m, const KLoc *outs)
     kb_open_block(kg->kb);
     KBuf *sums = sums_of_block(m);
     gather_sums(m, sums);
-    meet(m);
+    tile_meet(kg);
     kb_if(kg->kb,
           kg_lt(kg, kg_add(kg, m->first[COLS], column(m)), kg_atom(kg, m->s.dim[COLS]->width)));
     if (m->pieces) {
@@ -553,7 +427,7 @@ static void store_block(const Matrix *m, const KLoc *outs)
         kb_end(kg->kb);
     kb_end(kg->kb);
     ranges_reset(kg->known, mark);
-    meet(m);
+    tile_meet(kg);
     kb_end(kg->kb);
 }
 
@@ -599,7 +473,7 @@ static Kernel *matrix_kernel(Matrix *m, const ArrLoc *outs)
     ASSERT(m->shape.stages > 1 && m->shape.blocks.depth > KTILE_DEPTH); /* see reduce_block */
     ASSERT(sums * prim_type_bytes[T_F32] <= n * prim_type_bytes[KTILE_ELEM]);
     m->tiles = kg_param_local(kg, "tiles", T_F16, sx_const(kg->cx, n));
-    m->tiles->align = ALIGN;
+    m->tiles->align = TILE_ALIGN;
     for (int d = 0; d < N_SIDES; d++)
         locate(m, d);
     KTile shape = tile_shape(m);
@@ -610,15 +484,6 @@ static Kernel *matrix_kernel(Matrix *m, const ArrLoc *outs)
     kb_end(kg->kb);
     kb_end(kg->kb);
     return kg_finish(kg);
-}
-
-/* Host: 0 where there are no matrix units, or work-items work for themselves. */
-static const KExp *fits_device(const Matrix *m)
-{
-    Ctx *cx = m->kg->cx;
-    const KExp *threads = sx_const(cx, threads_of(&m->shape));
-    const KExp *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), threads);
-    return sx_op(cx, SX_MIN, sx_size(cx, SIZE_MATRIX_UNITS), team);
 }
 
 /* Opens the branch of a shape. */
@@ -635,7 +500,7 @@ static void shape_branch(PlanBuild *pb, Matrix *m, const ArrLoc *outs)
     const char *when =
         arena_printf(cx->perm, "blocks of %d x %d are well filled and keep the matrix units busy",
                      b->size[ROWS], b->size[COLS]);
-    pb_choose(pb, "segmatrix", sx_op(cx, SX_MIN, can, fits_device(m)),
+    pb_choose(pb, "segmatrix", sx_op(cx, SX_MIN, can, tile_units(cx, threads_of(&m->shape))),
               blocking_worth(&m->s, b, want), when);
     pb_if_fits(pb, (Fit){k, m->kg->group_size, kg_local_bytes(m->kg)});
     sums_alloc(pb, m->r, &p);
