@@ -276,6 +276,8 @@ static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1,
     else
         p = (Par){par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par),
                   goes_on ? cost_of_top(fl, S1, b, &par) : cost_of_lanes(fl, S1, b, &par), false};
+    if (!x)
+        p.cost.units = units_of_top(fl, S1, b, &par);
     version_add(fl, vs, false, bld_body(&top, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_top: segmap^%d, the rest sequential; %s", fl->level,
              vec_last(vs).name);
@@ -296,6 +298,8 @@ static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *
                   : plan->varying ? cost_of_turns(fl, S1, intra, &par)
                                   : cost_of_middle(fl, S1, b, intra, &par),
                   false};
+    if (!x)
+        p.cost.units = units_of_middle(fl, S1, b, &par);
     version_add(fl, vs, true, bld_body(&mid, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_middle: segmap^%d around level %d; %s", fl->level, fl->level - 1,
              vec_last(vs).name);

@@ -237,6 +237,7 @@ void log_move_last(Flat *fl, int at);
 typedef struct {
     Atom spared, steps, elems;
     const char *never;
+    const Atom *units; /* see E_SUFF; NULL: 0 */
 } Cost;
 /* Parallelism: what a version exploits, and all. */
 typedef struct {
@@ -364,6 +365,10 @@ Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *
  * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
  * those of both branches; what is sequential inside of an element counts as in par_in_all. */
 Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl);
+/* What E_SUFF says of matrix units: e_top with body b under S is a kernel of them, or it and
+ * e_middle stand before a version that is. NULL: nothing. */
+const Atom *units_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
+const Atom *units_of_middle(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* ... where e_flat takes turns of the host for loops and branches that vary, which it counts and
  * waits for in each. */
 Cost cost_of_turns(Flat *fl, const MapNest *S, const Body *intra, Bld *bl);

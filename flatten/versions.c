@@ -75,6 +75,7 @@ static Exp *guarded(Flat *fl, const Version *v, Body *otherwise, Bld *out)
     suff->suff.steps = v->par.cost.steps;
     suff->suff.elems = v->par.cost.elems;
     suff->suff.never = v->par.cost.never;
+    suff->suff.units = v->par.cost.units ? *v->par.cost.units : atom_i64(0);
     suff->suff.balanced = v->par.balanced;
     Atom test = bld_exp(out, v->intra ? "suff_intra" : "suff_outer", suff);
     return exp_if(fl->cx, v->loc, test, v->body, otherwise);

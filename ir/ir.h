@@ -339,6 +339,8 @@ struct Exp {
             /* i64: what the version costs, and what it spares (mf_pays); steps 0: not known */
             Atom spared, steps, elems;
             const char *never; /* why it is never taken untuned; NULL: sizes decide */
+            Atom units;        /* i64: where there are matrix units, untuned: > 0: it is taken,
+                                  < 0: it is not; else 0 */
             bool balanced;     /* par is less where the longest element is what takes the time */
         } suff;
         /* Perfect nests, as in the paper (section 2.1): the body is the innermost function.

@@ -357,6 +357,8 @@ static void print_suff(Out *o, const Exp *e)
     } else if (!atom_is_int(e->suff.steps, 0))
         out_printf(o, " spares %s %s %s", size_text(e->suff.spared), size_text(e->suff.steps),
                    size_text(e->suff.elems));
+    if (!atom_is_int(e->suff.units, 0))
+        out_printf(o, " units %s", size_text(e->suff.units));
     if (e->suff.balanced)
         out_puts(o, " balanced");
 }

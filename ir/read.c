@@ -187,6 +187,7 @@ static void read_suff(Reader *r, Exp *e)
         e->suff.never = read_expect(r, K_STR, "why")->text;
     e->suff.steps = spares && !e->suff.never ? read_atom(r) : atom_i64(0);
     e->suff.elems = spares && !e->suff.never ? read_atom(r) : atom_i64(0);
+    e->suff.units = read_accept_word(r, "units") ? read_atom(r) : atom_i64(0);
     e->suff.balanced = read_accept_word(r, "balanced");
 }
 

@@ -14,6 +14,8 @@
  * code version (branch) that needs it. */
 #include "memory/layout.h"
 
+#include "ir/chains/attention.h"
+
 #include <string.h>
 
 static int weight(const Lay *ly)
@@ -252,7 +254,12 @@ static void made_by_seg(Lay *ly, const Stm *s, int j)
             n->wants_fast = depth + group_fast_dim(ly, e->seg.body, res);
         return;
     }
+    Attention a;
     int row = n->rank - depth;
+    if (attention_of(ly->cx, e, &a)) {
+        n->wants_fast = n->rank - 1;
+        return;
+    }
     if (row > 0)
         n->write = (int64_t)AGAIN * weight(ly);
     for (int k = 0; k < n->rank; k++)

@@ -8,6 +8,8 @@
  * arrays), it walks along the innermost dimension, and the one before is fast. */
 #include "memory/layout.h"
 
+#include "ir/chains/attention.h"
+
 #include <string.h>
 
 /* How an index depends on the thread. */
@@ -429,9 +431,25 @@ static bool reads_blocks(const Exp *e)
            gives_rows(&nest->at[n - 3], &nest->at[n - 1].arrs);
 }
 
+/* Rows of attention are copied into tiles as they lie (kernels/matrix/segattention.c). */
+static Accesses access_of_rows(Ctx *cx, const Exp *e)
+{
+    Accesses found = access_of_threads(cx, e);
+    for (int i = 0; i < found.n; i++) {
+        Access *ac = &found.at[i];
+        ac->fast = ac->arr->type.rank - 1;
+        for (int d = 0; d < ac->arr->type.rank; d++)
+            ac->perm[d] = d;
+    }
+    return found;
+}
+
 Accesses access_of_seg(Ctx *cx, const Exp *e)
 {
-    return reads_blocks(e) ? (Accesses){0} : access_of_threads(cx, e);
+    Attention a;
+    if (reads_blocks(e))
+        return (Accesses){0};
+    return attention_of(cx, e, &a) ? access_of_rows(cx, e) : access_of_threads(cx, e);
 }
 
 Accesses access_across(Ctx *cx, const Exp *e)

@@ -56,6 +56,7 @@ static void put_suff(Key *k, const Exp *e)
     put_atom(k, e->suff.spared);
     put_atom(k, e->suff.steps);
     put_atom(k, e->suff.elems);
+    put_atom(k, e->suff.units);
     put_text(k, e->suff.never ? e->suff.never : "");
     put_text(k, e->suff.balanced ? "balanced" : "");
 }

@@ -92,6 +92,8 @@ static void print_suff(Out *o, const HostOp *op)
     else if (!atom_is_int(e->suff.steps, 0))
         out_printf(o, " spares %s %s %s", atom_c(e->suff.spared), atom_c(e->suff.steps),
                    atom_c(e->suff.elems));
+    if (!atom_is_int(e->suff.units, 0))
+        out_printf(o, " units %s", atom_c(e->suff.units));
     if (e->suff.balanced)
         out_puts(o, " balanced");
 }

@@ -318,7 +318,7 @@ typedef struct {
 } Find;
 
 /* What mf_pays weighs, or why there is nothing to weigh. */
-static const char *untuned_text(Explain *x, const Exp *e)
+static const char *weighed_text(Explain *x, const Exp *e)
 {
     if (e->suff.never)
         return arena_printf(x->cx->perm, "never: %s", e->suff.never);
@@ -331,6 +331,18 @@ static const char *untuned_text(Explain *x, const Exp *e)
         return elems;
     return arena_printf(x->cx->perm, "%s + %d * %s", elems, RT_LAUNCH_STEPS,
                         ex_par_text(x, e->suff.spared));
+}
+
+/* What decides where there are matrix units (E_SUFF), too. */
+static const char *untuned_text(Explain *x, const Exp *e)
+{
+    const char *weighed = weighed_text(x, e);
+    const Exp *units = e->suff.units.var ? varmap_get(x->defs, e->suff.units.var) : NULL;
+    if (!units)
+        return weighed;
+    bool behind = units->kind == E_PRIM && units->prim.op == OP_SUB;
+    return arena_printf(x->cx->perm, "%s where matrix units do attention of such rows%s%s",
+                        behind ? "never" : "always", *weighed ? ", else " : "", weighed);
 }
 
 static void find_thresholds(void *env, Body *b)

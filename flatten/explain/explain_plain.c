@@ -8,6 +8,8 @@
  *             kernel segmap_main_0 */
 #include "flatten/explain/explain.h"
 
+#include "ir/chains/attention.h"
+
 #include <string.h>
 
 enum { LONGEST_WORK = 70 };
@@ -38,6 +40,13 @@ static const char *map_sentence(Explain *x, const Exp *e, const char *all)
                             short_text(alone, LONGEST_WORK, "several things one after another"));
     if (!*alone)
         return arena_printf(x->cx->perm, "one thread for each of %s", all);
+    Attention a;
+    if (attention_of(x->cx, e, &a))
+        return arena_printf(
+            x->cx->perm,
+            "attention for each of %s: by matrix units in one pass over keys, which "
+            "keeps no scores; else one thread does all that is inside",
+            all);
     return arena_printf(x->cx->perm, "one thread for each of %s, which does alone: %s", all,
                         short_text(alone, LONGEST_WORK, "all that is inside, one after another"));
 }

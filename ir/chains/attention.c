@@ -264,6 +264,22 @@ static bool is_closed(Ctx *cx, const Attention *a)
     return chain;
 }
 
+static bool is_in(const VarSet *set, Atom a)
+{
+    return a.var && varset_has(set, a.var);
+}
+
+/* Is q known outside of the scores' function, and are the widths outside of the body and of what is
+ * `bound` besides? */
+static bool is_known(Ctx *cx, const Attention *a, VarSet *bound)
+{
+    VarSet *inside = varmap_new(cx->perm);
+    bound_in_body(inside, a->scores->exp->soac.fn->body);
+    bound_in_body(bound, a->body);
+    return !is_in(inside, a->q) && !is_in(bound, a->dot->exp->soac.width) &&
+           !is_in(bound, a->scores->exp->soac.width) && !is_in(bound, a->product->exp->soac.width);
+}
+
 bool attention_find(Ctx *cx, const Body *b, Attention *a)
 {
     *a = (Attention){.body = b};
@@ -283,17 +299,21 @@ bool attention_find(Ctx *cx, const Body *b, Attention *a)
             return false;
     }
     return a->product && b->res.n == 1 && b->res.at[0].var == a->product->pat.at[0] &&
-           is_closed(cx, a);
+           is_closed(cx, a) && is_known(cx, a, varmap_new(cx->perm));
 }
 
 bool attention_of(Ctx *cx, const Exp *seg, Attention *a)
 {
-    if (seg->kind != E_SEGMAP || seg->seg.level != 1)
+    if (seg->kind != E_SEGMAP || seg->seg.level != 1 || nest_is_ragged(&seg->seg.nest))
         return false;
-    for (int d = 0; d < seg->seg.nest.n; d++)
-        if (seg->seg.nest.at[d].row)
-            return false;
-    return attention_find(cx, seg->seg.body, a);
+    VarSet *bound = varmap_new(cx->perm);
+    for (int d = 0; d < seg->seg.nest.n; d++) {
+        const NestDim *nd = &seg->seg.nest.at[d];
+        varset_add(bound, nd->idx);
+        for (int k = 0; k < nd->xs.n; k++)
+            varset_add(bound, nd->xs.at[k]);
+    }
+    return attention_find(cx, seg->seg.body, a) && is_known(cx, a, bound);
 }
 
 /* --- Scores without the product ------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* segmap^1 without level-0 constructs: one thread an element, the innermost dimension fastest. Also
  * what is left of sequential array code at the host level, as kernels of one work-item. */
 #include "kernels/level1/sums.h"
+#include "kernels/matrix/segattention.h"
 
 /* Level-0 constructs inside are executed by the thread. */
 static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
@@ -38,7 +39,7 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 
 static void segmap_threads_or_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
-    int n = sums_branches(pb, s, outs);
+    int n = attention_branches(pb, s, outs) + sums_branches(pb, s, outs);
     segmap_threads(pb, s, outs);
     while (n-- > 0)
         pb_end(pb);

@@ -38,9 +38,10 @@ typedef struct {
 /* An operand, as its tiles are copied. Of tiles that are turned the rows are k. */
 typedef struct {
     const Operand *o;
-    Layout lies;
-    int from;      /* in the tiles of a stage */
-    TileCopy copy; /* of a tile, as far as it is always the same */
+    bool turned;
+    const KExp *apart; /* host: its rows, in memory */
+    int from;          /* in the tiles of a stage */
+    TileCopy copy;     /* of a tile, as far as it is always the same */
 } Factor;
 
 typedef struct {
@@ -80,7 +81,7 @@ static int tile_of(const Shape *s, int side)
 
 static int pitch_of(const Matrix *m, int side)
 {
-    return m->factor[side].lies.turned ? m->shape.blocks.size[side] : m->shape.blocks.depth;
+    return m->factor[side].turned ? m->shape.blocks.size[side] : m->shape.blocks.depth;
 }
 
 static int stage_of(const Shape *s)
@@ -133,7 +134,7 @@ static bool is_product(const Sides *s, PrimType elem)
 
 /* --- Where operands lie ---------------------------------------------------------------------- */
 
-/* Finds how tiles of an operand are copied. Host: 1 where each eight neighbours can be, else 0;
+/* Finds how tiles of an operand are copied. Host: 1 where neighbours can be, else 0;
  * NULL: nowhere. */
 static const KExp *find_factor(const Sides *s, const Operand *o, Factor *f)
 {
@@ -148,8 +149,12 @@ static const KExp *find_factor(const Sides *s, const Operand *o, Factor *f)
                    .along = s->r->k,
                    .n_across = s->dim[o->side]->width,
                    .n_along = s->r->width};
-    *f = (Factor){.o = o};
-    return o->from.computed ? NULL : tile_layout(s->kg, &from, &f->lies);
+    /* Strides of an array that is copied where that pays are known at run time: then as they are in
+     * the copy. */
+    const KExp *along = tile_growth(s->kg->cx, from.at, from.along);
+    from.turned = !along || !kx_same(along, sx_const(s->kg->cx, 1));
+    *f = (Factor){.o = o, .turned = from.turned};
+    return o->from.computed ? NULL : tile_source(s->kg, &from, &f->apart);
 }
 
 /* Host: 1 where both are copied so, else 0; NULL: nowhere. */
@@ -184,7 +189,7 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
     KGen *kg = m->kg;
     const Factor *f = &m->factor[side];
     const NestDim *d = m->s.dim[side];
-    bool turned = f->lies.turned;
+    bool turned = f->turned;
     TileCopy c = f->copy;
     const KExp *across = turned ? c.begin : c.row, *along = turned ? c.row : c.begin;
     const KExp *stage_at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
@@ -194,7 +199,7 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
     kg_let(kg, d->idx, number);
     kg_let(kg, m->r->k, k);
     c.from = kb_let(kg->kb, "from", kg_at(kg, f->o->from.at.offset));
-    c.apart = kg_host(kg, f->lies.apart);
+    c.apart = kg_host(kg, f->apart);
     c.to = kg_add(kg, stage_at, kg_int(kg, f->from));
     c.number = turned ? k : number;
     c.end = turned ? m->share.to : width;
@@ -216,7 +221,7 @@ static KTile tile_shape(const Matrix *m)
     KTile t = {.elem = m->shape.elem, .rows = m->shape.warp[ROWS], .cols = m->shape.warp[COLS]};
     for (int d = 0; d < N_SIDES; d++) {
         t.pitch[d] = pitch_of(m, d);
-        t.turned[d] = m->factor[d].lies.turned;
+        t.turned[d] = m->factor[d].turned;
     }
     return t;
 }

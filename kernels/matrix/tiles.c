@@ -87,20 +87,17 @@ static const KExp *is_one(KGen *kg, const Source *s, const KExp *x)
     return sx_select(cx, sx_sub(cx, x, one), zero, one);
 }
 
-const KExp *tile_layout(KGen *kg, const Source *s, Layout *l)
+const KExp *tile_source(KGen *kg, const Source *s, const KExp **apart)
 {
     Ctx *cx = kg->cx;
-    const KExp *one = sx_const(cx, 1), *zero = sx_const(cx, 0), *begin = s->at;
+    const KExp *zero = sx_const(cx, 0), *begin = s->at;
     const KExp *across = tile_growth(cx, s->at, s->across),
                *along = tile_growth(cx, s->at, s->along);
     if (!across || !along)
         return NULL;
-    /* Strides of an array that is copied where that pays are known at run time: then as they are in
-     * the copy. */
-    l->turned = !kx_same(along, one);
-    l->apart = l->turned ? along : across;
+    *apart = s->turned ? along : across;
     const KExp *can =
-        tile_both(cx, is_one(kg, s, l->turned ? across : along), host_in_copies(kg, s, l->apart));
+        tile_both(cx, is_one(kg, s, s->turned ? across : along), host_in_copies(kg, s, *apart));
     for (int d = 0; d < s->batch; d++) {
         const Var *idx = s->nest->at[d].idx;
         can = tile_both(cx, can, host_in_copies(kg, s, tile_growth(cx, s->at, idx)));
@@ -108,7 +105,7 @@ const KExp *tile_layout(KGen *kg, const Source *s, Layout *l)
     }
     begin = sx_with(cx, sx_with(cx, begin, s->across, zero), s->along, zero);
     can = tile_both(cx, can, host_in_copies(kg, s, begin));
-    return tile_both(cx, can, in_copies(cx, s, sx_atom(cx, l->turned ? s->n_across : s->n_along)));
+    return tile_both(cx, can, in_copies(cx, s, sx_atom(cx, s->turned ? s->n_across : s->n_along)));
 }
 
 const KExp *tile_units(Ctx *cx, int threads)

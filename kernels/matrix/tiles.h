@@ -23,21 +23,16 @@ typedef struct {
     const VarSet *inside; /* variables that the kernel binds */
     const Var *across, *along;
     Atom n_across, n_along; /* how many there are */
+    bool turned;            /* neighbours in memory are neighbours across: rows are of `along` */
 } Source;
-
-/* How its tiles are copied. Of tiles that are turned, rows are those of `along`: neighbours in
- * memory are neighbours across. */
-typedef struct {
-    bool turned;
-    const KExp *apart; /* host: its rows, in memory */
-} Layout;
 
 /* By how much a position grows with v; NULL: that is not the same everywhere. */
 const KExp *tile_growth(Ctx *cx, const KExp *x, const Var *v);
 /* The smaller one of two conditions of the host (1: yes, 0: no); NULL if one is. */
 const KExp *tile_both(Ctx *cx, const KExp *x, const KExp *y);
-/* Finds how. Host: 1 where neighbours can be copied so, else 0; NULL: nowhere. */
-const KExp *tile_layout(KGen *kg, const Source *s, Layout *l);
+/* Host: 1 where neighbours can be copied at once, else 0; NULL: nowhere. *apart: by how
+ * much rows are in memory. */
+const KExp *tile_source(KGen *kg, const Source *s, const KExp **apart);
 /* Host: so many groups' worth of work-items work side by side, on matrix units; 0: they cannot. */
 const KExp *tile_units(Ctx *cx, int threads);
 

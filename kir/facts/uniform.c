@@ -178,6 +178,7 @@ static void find_stm(KUniform *u, const KStm *s)
         return;
     case KST_LET:
     case KST_SET:
+    case KST_POWER:
     case KST_SHUFFLE: set_var(u, s->var, kuniform_exp(u, s->x[0])); return;
     case KST_LOAD: set_var(u, s->var, uniform_place(u, s)); return;
     case KST_STORE: store(u, s); return;

@@ -376,7 +376,8 @@ static void check_place(Check *c, const KStm *s, int pitch, int other)
         int of = i == 0 ? pitch : other;
         check_exp(c, s->args.at[i]);
         want_elem(c, "place", s->args.at[i]->type, T_I64);
-        if (of <= 0 || of % (8 * ktile_beside(s->tile.elem)))
+        bool none = of == 0 && pitch != other;
+        if (of < 0 || (of == 0 && !none) || of % (8 * ktile_beside(s->tile.elem)))
             wrong(c, "rows of %d elements", of);
     }
 }
@@ -540,6 +541,13 @@ static void check_shuffle(Check *c, const KStm *s)
     want_int(c, "lane", s->x[1]->type);
 }
 
+static void check_power(Check *c, const KStm *s)
+{
+    check_exp(c, s->x[0]);
+    want_elem(c, "power", s->x[0]->type, T_F32);
+    want_elem(c, "value", s->var->type, T_F32);
+}
+
 static void check_failing(Check *c, const KStm *s)
 {
     want_failure(c);
@@ -621,6 +629,7 @@ static void check_own(Check *c, const KStm *s)
     case KST_FAIL: check_fail(c, s); return;
     case KST_HEAP: check_heap(c, s); return;
     case KST_SHUFFLE: check_shuffle(c, s); return;
+    case KST_POWER: check_power(c, s); return;
     case KST_CALL: check_call(c, s); return;
     case KST_GIVE: check_give(c, s); return;
     case KST_COMMENT: check_text(c, s); return;

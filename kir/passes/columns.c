@@ -124,6 +124,7 @@ static bool ask_stm(void *env, KStm *s)
     case KST_STORE: a->other |= global && reads_root(&a->fun->body, kbuf_root(s->buf)); break;
     case KST_VIEW: a->other |= local; break;
     case KST_LET:
+    case KST_POWER:
     case KST_VAR:
     case KST_SET:
     case KST_LOAD:

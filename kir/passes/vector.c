@@ -87,6 +87,7 @@ static bool is_passable(const KStm *s)
     case KST_FAIL:
     case KST_HEAP:
     case KST_SHUFFLE:
+    case KST_POWER:
     case KST_GIVE:
     case N_KSTMS: break;
     }

@@ -362,6 +362,12 @@ static void line_text(Out *o, const KWords *w, const KStm *s)
     case KST_BARRIER: w->meet(o, s); return;
     case KST_FAIL: fail_text(o, s); return;
     case KST_HEAP: heap_text(o, s); return;
+    case KST_POWER:
+        declare_text(o, s->var);
+        out_puts(o, " = mf_power(");
+        exp_c(o, s->x[0], P_SELECT);
+        out_puts(o, ");\n");
+        return;
     case KST_SHUFFLE:
         declare_text(o, s->var);
         out_printf(o, " = mf_shuffle_%s(",

@@ -40,6 +40,7 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(FAIL, "site args"),
     ROW(HEAP, "v , top = 0 times 1"),
     ROW(SHUFFLE, "V = 0 lane 1"),
+    ROW(POWER, "V = 0"),
     ROW(CALL, "V = fun args"),
     ROW(GIVE, "0"),
     ROW(COMMENT, "text"),

@@ -1,6 +1,6 @@
-/* Products of tiles of f16, or of f32 that are rounded to tf32 (8 bits of exponent, 10 of fraction), with sums of f32, for kernels with COPY, ROUND, FRAGMENTS and MULTIPLY (kir/kinds.def). On NVIDIA's devices from
+/* Products of tiles of f16, or of f32 that are rounded to tf32 (8 bits of exponent, 10 of fraction), with sums of f32, for kernels with COPY, ROUND, FRAGMENTS, MULTIPLY and POWER (kir/kinds.def). On NVIDIA's devices from
  * compute capability 8 on these are instructions (PTX ISA: cp.async, ldmatrix, mma.m16n8k16, m16n8k8); elsewhere the same is done without,
- * so that kernels can be tried. */
+ * so that kernels can be tried. Of a tile of pitch 0 nothing is loaded. */
 #ifndef MF_WITHOUT_F32
 
 /* Where a tile with rows of so many elements has that element of a row: words of 16 bytes have changed places with others of the
@@ -9,6 +9,14 @@
 #define mf_place_f32(row, at, pitch) ((row) * (pitch) + ((at) ^ (((row) & 3) << 3 | ((row) & 4))))
 
 #if defined(__NV_CL_C_VERSION)
+
+/* 2^x (PTX ISA: ex2.approx). */
+static inline float mf_power(float x)
+{
+    float y;
+    __asm__("ex2.approx.ftz.f32 %0,%1;" : "=f"(y) : "f"(x));
+    return y;
+}
 
 static inline void mf_copy(__local void *to, const __global void *from, bool there)
 {
@@ -105,11 +113,11 @@ MF_MULTIPLY_ADD(f32, "m16n8k8.row.col.f32.tf32.tf32.f32")
 #define MF_FRAGMENTS(elem, words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned)                 \
     {                                                                                                                        \
         MF_PRAGMA(unroll)                                                                                                    \
-        for (int mf_i = 0; mf_i < (rows) / 16; mf_i++)                                                                       \
+        for (int mf_i = 0; mf_i < (a_pitch ? (rows) / 16 : 0); mf_i++)                                                                       \
             mf_load_rows_##elem((words) + ((half) * ((rows) + (cols)) / 4 + mf_i * 4), a, (uint)(row) + mf_i * 16, k, a_pitch, \
                                 a_turned);                                                                                  \
         MF_PRAGMA(unroll)                                                                                                    \
-        for (int mf_j = 0; mf_j < (cols) / 16; mf_j++)                                                                       \
+        for (int mf_j = 0; mf_j < (b_pitch ? (cols) / 16 : 0); mf_j++)                                                                       \
             mf_load_cols_##elem((words) + ((half) * ((rows) + (cols)) / 4 + (rows) / 4 + mf_j * 4), b, (uint)(col) + mf_j * 16, k, \
                                 b_pitch, b_turned);                                                                          \
     }
@@ -126,6 +134,7 @@ MF_MULTIPLY_ADD(f32, "m16n8k8.row.col.f32.tf32.tf32.f32")
 
 #else
 
+#define mf_power(x) exp2(x)
 static inline void mf_copy(__local void *to, const __global void *from, bool there)
 {
     *(__local uint4 *)to = there ? *(const __global uint4 *)from : (uint4)(0);
@@ -171,12 +180,13 @@ static inline float mf_product_f32(float sum, uint x, uint y)
     {                                                                                                                         \
         int lane = (int)get_local_id(0) & 31;                                                                                 \
         words += half_ * (rows + 2 * cols);                                                                                   \
-        for (int i = 0; i < rows / 8; i++)                                                                                    \
+        for (int i = 0; a_pitch && i < rows / 8; i++)                                                                         \
             for (int w = 0; w < 8; w++)                                                                                       \
-                *words++ = mf_word_##elem(a, row + mf_sum_row(i, lane), k, w, a_pitch, a_turned);                             \
-        for (int j = 0; j < cols / 4; j++)                                                                                    \
+                words[i * 8 + w] = mf_word_##elem(a, row + mf_sum_row(i, lane), k, w, a_pitch, a_turned);                             \
+        words += rows;                                                                                                        \
+        for (int j = 0; b_pitch && j < cols / 4; j++)                                                                         \
             for (int w = 0; w < 8; w++)                                                                                       \
-                *words++ = mf_word_##elem(b, col + mf_sum_col(j, lane), k, w, b_pitch, b_turned);                             \
+                words[j * 8 + w] = mf_word_##elem(b, col + mf_sum_col(j, lane), k, w, b_pitch, b_turned);                             \
     }                                                                                                                         \
     static inline void mf_multiply_##elem(float *sums, const uint *words, int half_, int rows, int cols)                      \
     {                                                                                                                         \

@@ -416,6 +416,7 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_PREFETCH:
     case KST_COMMENT: return;
     case KST_SHUFFLE:
+    case KST_POWER:
     case KST_COPY:
     case KST_ROUND:
     case KST_FRAGMENTS:
