@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= DERIVATIVES=, make install PREFIX=, make uninstall, make deb, make wheel, make asan, make format
+# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= DERIVATIVES=, make install PREFIX=, make uninstall, make deb, make wheel, make vsix, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -20,7 +20,7 @@ CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
 LIBS    := -lcjson -lmd -lm -ldl -lpthread
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
-DIRS    := base command common prove ir ad interp exp size cost memory frontend docgen fmt flatten kir plan kernels host emit level2 autotune pipeline testing project lsp
+DIRS    := base command common packages prove ir ad interp exp size cost memory frontend docgen fmt flatten kir plan kernels host emit level2 autotune pipeline testing project lsp repl
 SRC     := $(wildcard main.c $(DIRS:%=%/*.c) $(DIRS:%=%/*/*.c)) $(addprefix runtime/drivers/,dev_opencl_find.c dev_opencl_load.c symbols.c dev_find.c)
 GEN     := $(BUILD)/frontend/syntax/parse.tab.c $(BUILD)/frontend/syntax/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
@@ -162,6 +162,7 @@ test-deb: deb
 	@tests/deb/fresh $(BUILD)
 # The Python package, with the compiler in it, for `pip install`.
 wheel:
+	@command -v python3 >/dev/null || { echo "make wheel needs Python: apt-get install python3"; exit 1; }
 	@tools/prerequisites.sh build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@rm -f $(BUILD)/wheel/*.whl
@@ -170,6 +171,10 @@ wheel:
 # The commands of README.md in a fresh Debian, as root: make test-fresh RELEASE=trixie
 test-fresh:
 	@tests/fresh/run "$(RELEASE)" $(BUILD)
+
+# The extension for VS Code: code --install-extension build/vsix/*.vsix
+vsix:
+	@python3 tools/vsix.py $(BUILD)/vsix
 
 man: $(BIN)
 	@mkdir -p $(BUILD)/man
@@ -197,4 +202,4 @@ format:
 	$$(command -v clang-format-14 || echo clang-format) -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) $(DIRS:%=%/*/*.[ch]) runtime/*/*.[ch] tests/*/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: FORCE check $(GROUPS) test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb wheel test-deb man unit-tests
+.PHONY: FORCE check $(GROUPS) test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb wheel vsix test-deb man unit-tests

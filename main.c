@@ -23,9 +23,13 @@
 #include "kir/passes/passes.h"
 #include "kir/tool/tool.h"
 #include "lsp/lsp.h"
+#include "packages/pkg.h"
 #include "pipeline/binary.h"
+#include "pipeline/explained.h"
 #include "pipeline/passes.h"
 #include "project/new.h"
+#include "repl/eval.h"
+#include "repl/repl.h"
 #include "testing/test.h"
 
 #include <errno.h>
@@ -55,7 +59,7 @@ typedef struct {
     bool compiled;                /* --compiled: run does not interpret */
     bool portable;                /* --portable: kernels do not use what only this processor has */
     bool force;                   /* --force: writes over files that are not ours */
-    bool strict_math;             /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
+    bool strict_math, fast_math;  /* --strict-math: see MF_STRICT_MATH (runtime/kernels/native.h) */
     bool mpi;                     /* --mpi: for several ranks */
     bool server, library, shared; /* what the compiled program is, if not a command */
     int mode;                     /* FlattenMode */
@@ -177,6 +181,9 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--strict-math",
          "on CPUs, no functions of vectors and no fused products, whose last bits may differ",
          .flag = &o->strict_math, .commands = COMPILE},
+        {"--fast-math",
+         "matrix units may multiply f32, of which they take the first 11 bits (tf32)",
+         .flag = &o->fast_math, .commands = COMPILE},
         {"--mpi", "for several ranks, by MPI: what is worth it is shared out over them",
          .flag = &o->mpi, .commands = COMPILE | EXPLAIN | IR},
         {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server,
@@ -201,9 +208,9 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--time-passes", "tells how long each pass takes", .flag = &o->times},
         {"--trace-passes", "prints the program after each pass", .flag = &o->passes.trace},
         {0}};
-    const char *name = arena_printf(a, "minifut %s", c->name);
-    const Args args = {name, c->about, rows,         c->bit,
-                       o,    NULL,     take_program, c->bit == CHECK ? "sf" : "sf ir"};
+    const Args args = {
+        arena_printf(a, "minifut %s", c->name), c->about, rows, c->bit, o, NULL, take_program,
+        c->bit == CHECK ? "sf" : "sf ir",       NULL};
     int code = args_read(&args, argc, argv);
     return code < 0 ? check_options(o, mode) : code;
 }
@@ -247,20 +254,6 @@ static Prog *read_ir(Ctx *cx, const Options *o)
     return wrong ? NULL : p;
 }
 
-static bool is_trace(const Exp *e)
-{
-    return e->kind == E_TRACE;
-}
-
-/* Passes move and merge code, and know nothing of what is printed on the way. */
-static bool has_traces(const Prog *p)
-{
-    for (int i = 0; i < p->entries.n; i++)
-        if (body_any(p->entries.at[i].body, is_trace))
-            return true;
-    return false;
-}
-
 /* The program after the passes up to --to, else up to number `last`. 0, or the exit code after
  * reporting what is wrong. */
 static int load(Ctx *cx, const Options *o, int last, Prog **out)
@@ -275,10 +268,7 @@ static int load(Ctx *cx, const Options *o, int last, Prog **out)
         fprintf(stderr, "%s: error: pass %s works on the other dialect\n", o->file, o->from);
         return EXIT_USER;
     }
-    int resolved = pass_find("ad"); /* for the interpreter */
-    if (has_traces(p) && last > resolved)
-        last = resolved;
-    *out = passes_run(cx, p, first, last, &o->passes);
+    *out = passes_run(cx, p, first, passes_last(p, last), &o->passes);
     diag_flush();
     return diag_exit_code();
 }
@@ -297,7 +287,7 @@ static int make_plan(Ctx *cx, const Options *o, const Prog *p, Plan **plan)
 {
     if (!is_flat(o, p))
         return EXIT_USER;
-    *plan = host_plan(cx, p);
+    *plan = host_plan(cx, p, o->fast_math);
     (*plan)->server = o->server;
     (*plan)->ranks = o->mpi;
     (*plan)->strict_math = o->strict_math;
@@ -443,8 +433,7 @@ static int cmd_compile(Options *o)
 
 static int cmd_check(Options *o)
 {
-    Ctx *cx = new_ctx(o);
-    Ast *ast = fe_load(cx->perm, o->file);
+    Ast *ast = fe_load(arena_new(), o->file);
     if (ast)
         fe_check(ast);
     diag_flush();
@@ -525,7 +514,7 @@ static int load_explained(Ctx *cx, const Options *o, Prog **shared, Prog **p)
         return load(cx, o, n_passes - 1, p);
     first.to = "share";
     int code = load(cx, &first, share, p);
-    if (code || has_traces(*p))
+    if (code || passes_last(*p, last) < last)
         return code;
     *shared = *p;
     *p = passes_run(cx, *p, share + 1, last, &o->passes);
@@ -544,13 +533,7 @@ static int cmd_explain(Options *o)
     if (code || (code = output_check(&os)) || (code = make_plan(cx, o, p, &plan)))
         return code;
     stage_enter("explain");
-    FlExplainHook hook = {plan,
-                          describe_kernels,
-                          describe_kernels_json,
-                          describe_run_time,
-                          describe_run_time_json,
-                          describe_kernel_names,
-                          shared};
+    FlExplainHook hook = explain_hook(plan, shared);
     Out out = {0};
     if (!o->html) {
         (o->json      ? fl_explain_json
@@ -616,15 +599,6 @@ static int cmd_ir(Options *o)
     return print_out(&out);
 }
 
-/* $MINIFUT_VERIFY: each, never; else at the ends. */
-static VerifyWhen verify_wanted(void)
-{
-    const char *user = getenv("MINIFUT_VERIFY");
-    return user && strcmp(user, "each") == 0    ? VERIFY_EACH
-           : user && strcmp(user, "never") == 0 ? VERIFY_NEVER
-                                                : VERIFY_ENDS;
-}
-
 static int with_program(const Command *c, int argc, char **argv)
 {
     Options o = {0};
@@ -646,9 +620,8 @@ static const Command commands[] = {
      "writes NAME.c and builds NAME\n"
      "(--force: over files that minifut did not make); --emit=c|opencl|kernel-ir|plan|memory|ir\n"
      "prints instead; --target=gpu|native: kernels of that target only; with --strict-math,\n"
-     "results on CPUs do not differ in their last bits; with --server,\n"
-     "NAME speaks the server protocol without being asked to; with --library,\n"
-     "NAME.c, NAME.h and NAME.json, for use in other programs (--shared: NAME.so, too)\n",
+     "results on CPUs do not differ in their last bits; with --server, NAME speaks the server\n"
+     "protocol; with --library, NAME.c, NAME.h, NAME.json for other programs (--shared: NAME.so)\n",
      .run = cmd_compile, .bit = COMPILE,
      .about = "usage: minifut compile [options] prog.sf\n\n"
               "Writes the program as C with its kernels, and builds it.\n"},
@@ -663,6 +636,8 @@ static const Command commands[] = {
          "usage: minifut run [options] prog.sf < input\n\n"
          "Interprets the program: what all its versions have to give; with --compiled, compiles "
          "it\nand runs that.\n"},
+    {"eval", "eval [-t] [-f prog.sf] EXPRESSION...",
+     "interprets expressions and prints their values, or types\n", .tool = eval_main},
     {"explain", "explain [-v | --json | --html FILE] [--flatten=MODE] prog.sf",
      "versions, when each is taken, kernels; -v: the rules; as a page in FILE\n",
      .run = cmd_explain, .bit = EXPLAIN,
@@ -686,9 +661,12 @@ static const Command commands[] = {
     {"dataset", "dataset -g TYPE ...", "makes random inputs\n", .tool = dataset_main},
     {"devices", "devices", "the OpenCL devices here\n", .tool = devices_main},
     {"new", "new NAME", "a folder with a small project to begin with\n", .tool = new_main},
+    {"pkg", "pkg add PATH ...", "packages of others: futhark.pkg, lib/\n", .tool = pkg_main},
     {"fmt", "fmt [--check] [-w] [FILES]", "programs in their layout\n", .tool = fmt_main},
     {"doc", "doc [-o FILE] [--html FILE] prog.sf | --prelude",
      "documentation of a program as Markdown, from its comments\n", .tool = doc_main},
+    {"repl", "repl [prog.sf]", "a dialogue: expressions are interpreted, definitions kept\n",
+     .tool = repl_main},
     {"lsp", "lsp", "a language server for editors, on standard input and output\n",
      .tool = lsp_main},
     {"sources", NULL, NULL, .run = cmd_sources, .bit = CHECK},

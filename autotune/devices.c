@@ -54,6 +54,7 @@ int devices_main(int argc, char **argv)
                  &args,
                  NULL,
                  take_word,
+                 NULL,
                  NULL};
     int code = args_read(&args, argc, argv);
     if (code >= 0)

@@ -6,6 +6,7 @@
 #include "base/stage.h"
 #include "base/vec.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ static struct {
     int n_done;              /* sources */
     VEC(const char *) named; /* sections */
     int n_dropped;           /* beyond MAX_KEPT */
+    uint32_t told;           /* places before this one have no warnings */
     bool mute_notes;         /* the message before was a duplicate */
 } D;
 
@@ -190,6 +192,9 @@ static void add(DiagKind kind, Loc loc, const char *fmt, va_list ap)
     if (kind == DIAG_NOTE) {
         if (D.mute_notes)
             return;
+    } else if (kind == DIAG_WARNING && loc.beg && loc.beg < D.told) {
+        D.mute_notes = true;
+        return;
     } else if (D.msgs.n >= MAX_KEPT) {
         D.n_user += kind == DIAG_ERROR;
         D.n_limit += kind == DIAG_LIMIT;
@@ -209,7 +214,7 @@ static void add(DiagKind kind, Loc loc, const char *fmt, va_list ap)
         D.n_user += kind == DIAG_ERROR;
         D.n_limit += kind == DIAG_LIMIT;
     }
-    DiagMessage m = {kind, loc, D.n_groups, D.msgs.n, text, NULL};
+    DiagMessage m = {kind, loc, D.n_groups, D.msgs.n, text, NULL, NULL};
     vec_push(mem(), &D.msgs, m);
 }
 
@@ -225,6 +230,55 @@ DEFINE_MESSAGE(diag_error, DIAG_ERROR)
 DEFINE_MESSAGE(diag_warn, DIAG_WARNING)
 DEFINE_MESSAGE(diag_limit, DIAG_LIMIT)
 DEFINE_MESSAGE(diag_note, DIAG_NOTE)
+
+void diag_told(void)
+{
+    D.told = D.sources.n ? vec_last(&D.sources).base + vec_last(&D.sources).n + 1 : 0;
+}
+
+void diag_fix(Loc at, const char *text)
+{
+    int i = D.msgs.n - 1;
+    while (i >= 0 && D.msgs.at[i].kind == DIAG_NOTE)
+        i--;
+    if (i < 0 || D.mute_notes || !at.beg) /* it was one too many, or one that is there */
+        return;
+    DiagFix *f = NEW(mem(), DiagFix);
+    const DiagFix **end = &D.msgs.at[i].fixes;
+    while (*end)
+        end = (const DiagFix **)&(*end)->next;
+    *f = (DiagFix){at, arena_strdup(mem(), text), NULL};
+    *end = f;
+}
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '\'';
+}
+
+void diag_fix_word(Loc loc, const char *word, const char *instead)
+{
+    const Source *s = find_source(loc.beg);
+    size_t n = strlen(word);
+    for (uint32_t at = s ? loc.end - s->base : 0; s && at-- > loc.beg - s->base;) {
+        const char *t = s->text + at;
+        bool begins = !in_word(word[0]) || at == 0 || !in_word(t[-1]);
+        bool ends = !in_word(word[n - 1]) || !in_word(t[n < s->n - at ? n : 0]);
+        if (n <= s->n - at && s->base + at + n <= loc.end && !memcmp(t, word, n) && begins &&
+            (ends || at + n == s->n)) {
+            diag_fix((Loc){s->base + at, s->base + at + (uint32_t)n}, instead);
+            return;
+        }
+    }
+}
+
+void diag_fix_around(Loc loc, const char *before, const char *behind)
+{
+    const Source *s = find_source(loc.beg);
+    if (s && loc.end > loc.beg)
+        diag_fix(loc, arena_printf(mem(), "%s%.*s%s", before, (int)(loc.end - loc.beg),
+                                   s->text + (loc.beg - s->base), behind));
+}
 
 int diag_messages(void)
 {

@@ -60,7 +60,24 @@ typedef struct {
     int order;
     const char *text;
     const char *section; /* of docs/language.md, which explains it; NULL: none */
+    const struct DiagFix *fixes;
 } DiagMessage;
+/* Warnings about the sources that there are by now have been told before: no more of them. */
+void diag_told(void);
+
+/* A change that mends the program, as far as one can know, which editors offer: the text in the
+ * place of what stands at `at`. */
+typedef struct DiagFix {
+    Loc at;
+    const char *text;
+    const struct DiagFix *next;
+} DiagFix;
+/* The message before this (diag_error, diag_warn) is mended by that. */
+void diag_fix(Loc at, const char *text);
+/* ... by another word in the place of the last one like it at loc, if it is there. */
+void diag_fix_word(Loc loc, const char *word, const char *instead);
+/* ... by what is put around what stands at loc. */
+void diag_fix_around(Loc loc, const char *before, const char *behind);
 /* Gives what is pending, all of it, to `take` instead of printing it: each message with its notes,
  * in the order of diag_flush. */
 typedef void DiagTake(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes);
@@ -77,7 +94,7 @@ bool diag_is_full(void);
 void diag_flush(void);
 /* 0 without errors, EXIT_USER if a user error was reported, else EXIT_LIMIT. */
 int diag_exit_code(void);
-void diag_reset(void); /* forgets messages and sources (for unit tests) */
+void diag_reset(void); /* forgets messages and sources */
 
 /* An internal error: prints the pass at work and the place, exits 4. */
 _Noreturn void ice_at(const char *file, int line, Loc loc, const char *fmt, ...)

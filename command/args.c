@@ -128,6 +128,8 @@ static void complete_row(const ArgRow *row, FILE *f)
 static void complete(const Args *a, FILE *f)
 {
     fprintf(f, "files %s\n", a->files ? a->files : "");
+    if (a->first)
+        fprintf(f, "first %s\n", a->first);
     for (const ArgRow *row = a->rows; row->shown; row++)
         if (row->help && has_row(a, row))
             complete_row(row, f);

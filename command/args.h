@@ -36,13 +36,15 @@ typedef struct {
     int (*word)(void *env, const char *arg);  /* takes what is no option: -1, or the exit code */
     const char *files; /* for completion: endings of the files that words name, "sf ir"; NULL: they
                           are no files */
+    const char *first; /* for completion: what the first word may be; NULL: not known */
 } Args;
 
 /* Reads the arguments: options, as `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-n=VALUE` or, of
  * numbers, `-nVALUE`, and words in any order; after `--` only words. -1; 0 after the help was asked
  * for and printed, and after `--complete` as the only argument; else the exit code, after a
  * message.
- * --complete, for the completion of shells (tools/completion/): prints a line `files ENDINGS`, then
+ * --complete, for the completion of shells (tools/completion/): prints a line `files ENDINGS`, one
+ * `first WORDS` if they are known, then
  * for each option that the help shows its names, what its value is called, words that it may be,
  * and the first line of its help, tabs between. */
 int args_read(const Args *a, int argc, char **argv);

@@ -71,7 +71,7 @@ int doc_main(int argc, char **argv)
         {"--prelude", "of what every program has", .flag = &c.prelude},
         {"--force", "writes over files that minifut doc did not make", .flag = &c.force},
         {0}};
-    const Args args = {"minifut doc", usage, rows, 0, &c, NULL, take_program, "sf"};
+    const Args args = {"minifut doc", usage, rows, 0, &c, NULL, take_program, "sf", NULL};
     int code = args_read(&args, argc, argv);
     if (code >= 0)
         return code;

@@ -4,6 +4,7 @@
 #include "base/stage.h"
 
 #include "command/args.h"
+#include "command/folders.h"
 #include "command/source.h"
 #include "fmt/layout.h"
 #include "frontend/frontend.h"
@@ -12,10 +13,12 @@
 #include <errno.h>
 #include <string.h>
 
-static const char about[] = "usage: minifut fmt [--check] [-w] [FILES]\n"
+static const char about[] = "usage: minifut fmt [--check] [-w] [FILES|FOLDERS]\n"
                             "\n"
                             "Formats programs, each in its file; without files, standard input to "
-                            "standard output. Constructs that stand on\n"
+                            "standard output. Of a folder those in it and\n"
+                            "below, without hidden ones and the packages in a `lib` beside a "
+                            "`futhark.pkg`. Constructs that stand on\n"
                             "one line stay there if there is room, those in several lines stay in "
                             "several. Comments are kept.\n";
 
@@ -100,13 +103,29 @@ bool fmt_text(const char *name, const char *text, size_t n, Out *o)
 typedef struct {
     Arena *a;
     bool check, write, tokens; /* options */
-    VEC(const char *) files;
+    bool any;                  /* was a file or folder given? */
+    Paths files;
+    int code; /* of folders */
 } Command;
+
+static void cannot_read(void *env, const char *folder)
+{
+    Command *c = env;
+    fprintf(stderr, "minifut fmt: cannot read %s: %s\n", folder, strerror(errno));
+    c->code = EXIT_USER;
+}
 
 static int take_file(void *env, const char *word)
 {
     Command *c = env;
-    vec_push(c->a, &c->files, word);
+    c->any = true;
+    if (folder_is(word)) {
+        FolderSearch s = {.a = c->a, .unread = cannot_read, .env = c};
+        folder_search(&s, word);
+        vec_append(c->a, &c->files, &s.files);
+    } else {
+        vec_push(c->a, &c->files, word);
+    }
     return -1;
 }
 
@@ -171,19 +190,19 @@ int fmt_main(int argc, char **argv)
         {"-w, --write", "writes each file in place, which is the default", .flag = &c.write},
         {"--tokens", NULL, .flag = &c.tokens}, /* for tests/editors; standard input only */
         {0}};
-    const Args args = {"minifut fmt", about, rows, 0, &c, NULL, take_file, "sf"};
+    const Args args = {"minifut fmt", about, rows, 0, &c, NULL, take_file, "sf", NULL};
     int code = args_read(&args, argc, argv);
     if (code >= 0)
         return code;
     if (c.check && c.write)
         return args_wrong(&args, "--check and -w do not go together");
-    if (c.tokens && c.files.n)
+    if (c.tokens && c.any)
         return args_wrong(&args, "--tokens reads standard input");
-    if (c.write && !c.files.n)
+    if (c.write && !c.any)
         return args_wrong(&args, "-w: which files?");
-    if (!c.files.n)
+    if (!c.any)
         return format(&c, NULL);
-    code = 0;
+    code = c.code;
     for (int i = 0; i < c.files.n; i++) {
         int one = format(&c, c.files.at[i]);
         code = one > code ? one : code;

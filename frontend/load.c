@@ -1,4 +1,4 @@
-/* Files: parsing, imports. */
+/* Files and the texts of sessions: parsing, imports. */
 #include "frontend/frontend.h"
 
 #include "base/intern.h"
@@ -10,28 +10,40 @@ enum { LOADING = 1, LOADED };
 
 static void load_imports(Ast *ast, File *f, bool *ok);
 
+/* The definition of a value that is all that a file has: its name is none that it can mention. */
+static void define_value(ParseCtx *ctx)
+{
+    AExp *e = ctx->exp;
+    NameLoc name = {intern("(expression)"), e->loc};
+    Def *d = mk_def(ctx, name, (TParams){0}, (Pats){0}, NULL, e, e->loc);
+    vec_push(ctx->a, &ctx->file->decls, *mk_def_decl(ctx, d));
+}
+
 /* With `concrete`, what is written is kept there; else imports are loaded. */
-static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, Concrete *concrete,
-                        bool *ok)
+static File *parse_file(Ast *ast, const FePiece *p, Concrete *concrete, bool *ok)
 {
     File *f = NEW(ast->arena, File);
-    f->path = intern(path);
-    f->real = import_real(path);
+    f->path = intern(p->name);
+    f->real = import_real(p->name);
     f->state = LOADING;
     vec_push(ast->arena, &ast->files, f);
-    ParseCtx ctx = {.a = ast->arena, .text = text, .n = n, .file = f, .concrete = concrete};
-    if (n > MAX_SOURCE) {
-        diag_error(((Loc){0, 0}), "%s: too large for a program", path);
+    ParseCtx ctx = {.a = ast->arena, .text = p->text, .n = p->n, .file = f, .concrete = concrete};
+    if (p->n > MAX_SOURCE) {
+        diag_error(((Loc){0, 0}), "%s: too large for a program", p->name);
         *ok = false;
         return f;
     }
-    ctx.base = diag_source_add(path, text, n);
-    f->text = text;
-    f->n = n;
+    ctx.base = diag_source_add(p->name, p->text, p->n);
+    f->text = p->text;
+    f->n = p->n;
     f->base = ctx.base;
-    f->parsed = parse_text(&ctx, false);
+    f->parsed = parse_text(&ctx, p->exp ? PARSE_EXP : PARSE_FILE);
+    f->unfinished = ctx.unfinished;
+    f->exp = p->exp;
     if (!f->parsed)
         *ok = false;
+    else if (p->exp)
+        define_value(&ctx);
     if (!concrete)
         load_imports(ast, f, ok);
     diag_source_done(f->base);
@@ -70,7 +82,7 @@ static void load_import(Ast *ast, File *from, Import *d, bool *ok)
         *ok = false;
         return;
     }
-    d->file = parse_file(ast, path, text, n, NULL, ok);
+    d->file = parse_file(ast, &(FePiece){.name = path, .text = text, .n = n}, NULL, ok);
 }
 
 static void load_imports(Ast *ast, File *f, bool *ok)
@@ -85,9 +97,20 @@ Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n)
     Ast *ast = NEW(a, Ast);
     bool ok = true;
     ast->arena = a;
-    ast->main = parse_file(ast, name, text, n, NULL, &ok);
+    ast->main = parse_file(ast, &(FePiece){.name = name, .text = text, .n = n}, NULL, &ok);
     ast->syntax_ok = ok;
     return ast;
+}
+
+File *fe_parse_besides(Ast *ast, const char *path)
+{
+    bool ok = true;
+    size_t n;
+    File *f = find_file(ast, import_real(path));
+    char *text = f ? NULL : source_read(ast->arena, path, false, NO_LOC, &n);
+    if (!f && text)
+        f = parse_file(ast, &(FePiece){.name = path, .text = text, .n = n}, NULL, &ok);
+    return f;
 }
 
 Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete)
@@ -96,7 +119,8 @@ Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, C
     ast->arena = a;
     ast->syntax_ok = true;
     *concrete = NEW(a, Concrete);
-    ast->main = parse_file(ast, name, text, n, *concrete, &ast->syntax_ok);
+    ast->main =
+        parse_file(ast, &(FePiece){.name = name, .text = text, .n = n}, *concrete, &ast->syntax_ok);
     return ast->syntax_ok ? ast : NULL;
 }
 
@@ -105,4 +129,75 @@ Ast *fe_load(Arena *a, const char *path)
     size_t n;
     char *text = source_read(a, path, true, (Loc){0, 0}, &n);
     return text ? fe_parse(a, path, text, n) : NULL;
+}
+
+/* --- Sessions ------------------------------------------------------------------------------- */
+
+/* Makes the names of one file known at the beginning of the next. */
+static void follow(Arena *a, File *f, File *before)
+{
+    Decls all = {0};
+    Import *import = NEW(a, Import);
+    *import = (Import){.path = before->path, .file = before};
+    vec_push(a, &all, (Decl){.kind = D_IMPORT, .import = import});
+    vec_append(a, &all, &f->decls);
+    f->decls = all;
+}
+
+Ast *fe_parse_session(Arena *a, const FePiece *pieces, int n)
+{
+    Ast *ast = NEW(a, Ast);
+    ast->arena = a;
+    ast->syntax_ok = true;
+    for (int i = 0; i < n; i++) {
+        if (i == n - 1)
+            diag_told();
+        File *f = parse_file(ast, &pieces[i], NULL, &ast->syntax_ok);
+        f->bare = true;
+        if (i)
+            follow(a, f, ast->main);
+        ast->main = f;
+    }
+    return ast;
+}
+
+/* How far it was read without an error: the place of the first one. */
+static void take_first(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes)
+{
+    uint32_t *first = env;
+    (void)notes;
+    (void)n_notes;
+    *first = m->loc.beg < *first ? m->loc.beg : *first;
+}
+
+/* The text read as an expression or as declarations: where it stops being that. */
+static const File *read_as(Arena *a, FePiece p, bool exp, uint32_t *far)
+{
+    p.exp = exp;
+    Ast *ast = NEW(a, Ast);
+    Concrete *no_imports = NEW(a, Concrete);
+    bool ok = true;
+    ast->arena = a;
+    const File *f = parse_file(ast, &p, no_imports, &ok);
+    *far = UINT32_MAX;
+    diag_take(take_first, far);
+    *far -= f->base;
+    diag_reset(); /* it was only tried */
+    return f;
+}
+
+FeReading fe_reading(Arena *a, const char *name, const char *text, size_t n)
+{
+    FePiece p = {.name = name, .text = text, .n = n};
+    uint32_t decls_far, exp_far;
+    diag_reset();
+    const File *decls = read_as(a, p, false, &decls_far);
+    if (decls->parsed)
+        return decls->decls.n ? FE_DECLS : FE_NOTHING;
+    const File *exp = read_as(a, p, true, &exp_far);
+    if (exp->parsed)
+        return FE_EXP;
+    p.exp = exp_far >= decls_far;
+    fe_parse_session(a, &p, 1);
+    return decls->unfinished || exp->unfinished ? FE_UNFINISHED : FE_WRONG;
 }

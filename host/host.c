@@ -480,9 +480,10 @@ static void add_user_params(Plan *plan, const UserParams *ps)
     }
 }
 
-Plan *host_plan(Ctx *cx, const Prog *p)
+Plan *host_plan(Ctx *cx, const Prog *p, bool fast_math)
 {
     Plan *plan = NEW(cx->perm, Plan);
+    plan->fast_math = fast_math;
     plan->arena = cx->perm;
     stage_enter("assign");
     Memory m = mem_assign(cx, p);

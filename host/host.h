@@ -6,6 +6,6 @@
 
 /* The plan of a program of the SEG dialect; what its memory needs (memory/memory.h) is done first,
  * unless it is done. */
-Plan *host_plan(Ctx *cx, const Prog *p);
+Plan *host_plan(Ctx *cx, const Prog *p, bool fast_math);
 
 #endif

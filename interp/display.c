@@ -8,6 +8,7 @@
 
 typedef struct {
     FILE *out;
+    int64_t ends;            /* so many elements at each end of a dimension; 0: all */
     int depth;               /* dimensions around, */
     int64_t at[RT_MAX_RANK]; /* and where in them */
 } Show;
@@ -26,10 +27,30 @@ static rt_hvalue part_of(const Show *s, const rt_hvalue *v)
     return part;
 }
 
-static void show_part(const Show *s, const rt_hvalue *v)
+/* The element to be shown behind number i of n; what stands between is shown. */
+static int64_t show_next(const Show *s, int64_t i, int64_t n)
+{
+    bool leap = s->ends && i + 1 == s->ends && n > 2 * s->ends;
+    if (i + 1 < n)
+        fputs(leap ? ", ..., " : ", ", s->out);
+    return leap ? n - s->ends : i + 1;
+}
+
+static void show_part(Show *s, const rt_hvalue *v)
 {
     rt_hvalue part = part_of(s, v);
-    rt_write_text(s->out, &part);
+    if (!s->ends || !part.rank || !rt_hvalue_count(&part)) {
+        rt_write_text(s->out, &part);
+        return;
+    }
+    int64_t n = part.shape[0];
+    fputc('[', s->out);
+    for (int64_t i = 0; i < n; i = show_next(s, i, n)) {
+        s->at[s->depth++] = i;
+        show_part(s, v);
+        s->depth--;
+    }
+    fputc(']', s->out);
 }
 
 /* Dimensions s->depth .. depth-1, of elements of that type. */
@@ -41,8 +62,7 @@ static void show_array(Show *s, const ExtType *elem, int depth, const rt_hvalue 
     }
     fputc('[', s->out);
     int64_t n = vals[0]->shape[s->depth];
-    for (int64_t i = 0; i < n; i++) {
-        fputs(i ? ", " : "", s->out);
+    for (int64_t i = 0; i < n; i = show_next(s, i, n)) {
         s->at[s->depth++] = i;
         show_array(s, elem, depth, vals);
         s->depth--;
@@ -88,7 +108,7 @@ static void show_fields(Show *s, const ExtType *x, const rt_hvalue *const *vals)
 }
 
 /* Of a type that says no more; what has no parts, (), is its text. */
-static void show_parts(const Show *s, const ExtType *x, const rt_hvalue *const *vals)
+static void show_parts(Show *s, const ExtType *x, const rt_hvalue *const *vals)
 {
     fputs(x->n_vals ? "(" : x->text, s->out);
     for (int i = 0; i < x->n_vals; i++) {
@@ -112,14 +132,27 @@ static void show(Show *s, const ExtType *x, const rt_hvalue *const *vals)
         show_parts(s, x, vals);
 }
 
-bool interp_show(FILE *out, const ExtType *x, const rt_hvalue *vals)
+static bool show_all(Show s, const ExtType *x, const rt_hvalue *vals)
 {
     const rt_hvalue **all = calloc((size_t)x->n_vals + 1, sizeof *all);
-    Show s = {.out = out};
     for (int i = 0; all && i < x->n_vals; i++)
         all[i] = &vals[i];
     if (all)
         show(&s, x, all);
     free(all);
-    return all && !ferror(out);
+    return all && !ferror(s.out);
+}
+
+bool interp_show(FILE *out, const ExtType *x, const rt_hvalue *vals)
+{
+    return show_all((Show){.out = out}, x, vals);
+}
+
+bool interp_show_ends(FILE *out, const ExtType *x, const rt_hvalue *vals, bool *all)
+{
+    enum { MANY = 1000, ENDS = 3 };
+    *all = true;
+    for (int i = 0; i < x->n_vals; i++)
+        *all = *all && rt_hvalue_count(&vals[i]) <= MANY;
+    return show_all((Show){.out = out, .ends = *all ? 0 : ENDS}, x, vals);
 }

@@ -226,12 +226,12 @@ static int complain(const char *fmt, ...)
     return EXIT_USER;
 }
 
-/* Why the program stopped, with the line that it happened in. */
-static void complain_at(const InterpResult *r)
+int interp_complain(const InterpResult *r)
 {
     complain(r->status == INTERP_BUG ? "internal error: %s" : "%s", r->message);
     if (r->loc.beg)
         diag_print_line(r->loc);
+    return r->status == INTERP_BUG ? EXIT_BUG : EXIT_USER;
 }
 
 /* Says what is wrong with parameter k of the IR, a component of an argument as the program
@@ -339,12 +339,9 @@ int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, InterpFor
     if (read_args(en, in, args)) {
         Interp *interp = interp_new(p);
         InterpResult r = interp_run(interp, en, args, en->params.n, guards);
-        if (r.status == INTERP_OK)
-            rc = write_results(en, &r, out, format) ? 0 : complain("cannot write the results");
-        else
-            complain_at(&r);
-        if (r.status == INTERP_BUG)
-            rc = EXIT_BUG;
+        rc = r.status != INTERP_OK                ? interp_complain(&r)
+             : write_results(en, &r, out, format) ? 0
+                                                  : complain("cannot write the results");
         interp_result_free(&r);
         interp_free(interp);
     }

@@ -69,6 +69,9 @@ int interp_no_entry(const Prog *p, const char *name);
 InterpResult interp_run(Interp *in, const Entry *en, const rt_hvalue *args, int n_args,
                         const InterpGuards *guards);
 void interp_result_free(InterpResult *r);
+/* Says why a run stopped that is not INTERP_OK, with the line that it happened in; the exit code:
+ * EXIT_USER or EXIT_BUG. */
+int interp_complain(const InterpResult *r);
 
 /* How results are written. */
 typedef enum {
@@ -88,5 +91,8 @@ int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, InterpFor
 
 /* Prints a value of the type, which covers vals[0 .. x->n_vals-1], on one line. */
 bool interp_show(FILE *out, const ExtType *x, const rt_hvalue *vals);
+/* The same for people who look at it: of a large array the ends of each dimension, with dots
+ * between, `[0i64, 1i64, 2i64, ..., 9997i64, 9998i64, 9999i64]`; *all tells whether it was all. */
+bool interp_show_ends(FILE *out, const ExtType *x, const rt_hvalue *vals, bool *all);
 
 #endif

@@ -115,7 +115,7 @@ static void put_function(KKeyWords *k, const KFun *f)
 
 static uint64_t tile_word(const KTile *t)
 {
-    uint64_t w = (uint64_t)t->turned[0] << 1 | t->turned[1];
+    uint64_t w = (uint64_t)t->elem << 2 | (uint64_t)t->turned[0] << 1 | t->turned[1];
     w = w << 10 | (uint64_t)t->rows;
     w = w << 10 | (uint64_t)t->cols;
     w = w << 10 | (uint64_t)t->k << 1 | (uint64_t)t->half;

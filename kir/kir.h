@@ -66,21 +66,31 @@ typedef struct {
 } KStmInfo;
 extern const KStmInfo kstm_info[N_KSTMS];
 
-/* What a sub-group multiplies by matrix units: rows x 16 of one tile by 16 x cols of another, both
- * of f16, summed in f32. A row of a tile has, for each k, an element of a row of the product, or
- * (the second tile) of a column; in one that is turned, for each of those an element of a k. Rows
- * lie `pitch` elements apart, eights in a row in an order of their own, and sums are a lane's as
- * the units have them (both: runtime/kernels/matrix.cl). FRAGMENTS hold those of two k, or halves:
- * the next ones are loaded while these are multiplied. A tile of pitch 0 there is none of: what the
+/* What a sub-group multiplies by matrix units: rows x k of one tile by k x cols of another, k being
+ * 32 bytes of elements; these are f16, or f32 of which they take 11 bits (tf32), and summed in
+ * f32. A row of a tile has, for each k, an element of a row of the product, or (the second tile) of
+ * a column; in one that is turned, for each of those an element of a k. Rows lie `pitch` elements
+ * apart, words of 16 bytes in a row in an order of their own, and sums are a lane's as the units
+ * have them (both: runtime/kernels/matrix.cl). FRAGMENTS hold those of two k, or halves: the next
+ * ones are loaded while these are multiplied. A tile of pitch 0 there is none of: what the
  * fragments hold of such a one stays. */
-#define KTILE_ELEM T_F16
-enum { KTILE_LANES = 32, KTILE_ROWS = 16, KTILE_COLS = 8, KTILE_DEPTH = 16, KTILE_BESIDE = 8 };
+enum { KTILE_LANES = 32, KTILE_ROWS = 16, KTILE_COLS = 8, KTILE_COPY_BYTES = 16 };
 typedef struct {
+    PrimType elem;
     int rows, cols;
     int half, k; /* FRAGMENTS: from that k of the tiles on */
     int pitch[2];
     bool turned[2];
 } KTile;
+/* Elements that are copied at once; k of a step. */
+static inline int ktile_beside(PrimType elem)
+{
+    return KTILE_COPY_BYTES / prim_type_bytes[elem];
+}
+static inline int ktile_depth(PrimType elem)
+{
+    return 2 * ktile_beside(elem);
+}
 /* Words of FRAGMENTS: room for what a lane's sums take, which it keeps where there are no units. */
 static inline int ktile_words(const KTile *t)
 {

@@ -131,7 +131,7 @@ const KExp *kstm_has_turns(Arena *a, const KStm *loop, const KExp *n)
 int kstm_lanes(const KStm *s)
 {
     if (s->kind == KST_COPY)
-        return KTILE_BESIDE;
+        return ktile_beside(s->tile.elem);
     return s->kind == KST_LOAD ? s->var->type.lanes : s->x[1] ? s->x[1]->type.lanes : 1;
 }
 

@@ -18,8 +18,7 @@ static int hex_digit(char c)
                                         : -1;
 }
 
-/* The path of a file: URI, to be freed; any other URI is itself. */
-static char *uri_path(const char *uri)
+char *uri_path(const char *uri)
 {
     static const char scheme[] = "file://";
     if (strncmp(uri, scheme, sizeof scheme - 1) != 0)

@@ -2,6 +2,7 @@
 #ifndef LSP_DOCUMENTS_H
 #define LSP_DOCUMENTS_H
 
+#include "frontend/frontend.h"
 #include "lsp/text.h"
 
 #include <cjson/cJSON.h>
@@ -18,6 +19,9 @@ typedef struct Document {
     bool stale;   /* its diagnostics are to be made */
     char **reads; /* the files that it imports, as of its last diagnostics, up to a NULL; or NULL */
     struct Document *next;
+    const FePiece *before; /* n_before texts that it follows in a session, as ... */
+    int n_before;
+    bool exp; /* ... an expression */
 } Document;
 
 typedef struct {
@@ -37,6 +41,8 @@ void documents_touch(const Documents *ds, const char *path);
  * of the file. */
 const Document *document_of_file(const Documents *ds, const char *path);
 
+/* The path of a file: URI; any other URI is itself. To be freed. */
+char *uri_path(const char *uri);
 /* The URI of a path, to be freed. */
 char *path_uri(const char *path);
 

@@ -3,6 +3,7 @@
 
 #include "base/out.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,12 +41,12 @@ bool json_read_position(const cJSON *at, Position *p)
     return read_count(at, "line", &p->line) && read_count(at, "character", &p->unit);
 }
 
+/* As text: there are many, and the library prints numbers as what they may also be, fractions. */
 static cJSON *position(Position p)
 {
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddNumberToObject(o, "line", p.line);
-    cJSON_AddNumberToObject(o, "character", p.unit);
-    return o;
+    char text[64];
+    snprintf(text, sizeof text, "{\"line\":%u,\"character\":%u}", p.line, p.unit);
+    return cJSON_CreateRaw(text);
 }
 
 cJSON *json_range(const Lines *l, size_t beg, size_t end)

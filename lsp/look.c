@@ -4,10 +4,13 @@
 #include "base/intern.h"
 #include "base/stage.h"
 #include "command/source.h"
+#include "lsp/workspace.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Of an open document not the file counts, but what the editor shows. */
 static const char *text_of_file(void *env, const char *path, size_t *n)
@@ -20,7 +23,14 @@ static const char *text_of_file(void *env, const char *path, size_t *n)
 static Ast *parse(Look *l, const char *text, size_t n)
 {
     stage_enter("parse");
-    return fe_parse(l->a, l->doc->path, text, n);
+    if (!l->doc->n_before && !l->doc->exp)
+        return fe_parse(l->a, l->doc->path, text, n);
+    FePiece *all = NEWN(l->a, FePiece, l->doc->n_before + 1);
+    for (int i = 0; i < l->doc->n_before; i++)
+        all[i] = l->doc->before[i];
+    all[l->doc->n_before] =
+        (FePiece){.name = l->doc->path, .text = text, .n = n, .exp = l->doc->exp};
+    return fe_parse_session(l->a, all, l->doc->n_before + 1);
 }
 
 /* --- Which text ----------------------------------------------------------------------------- */
@@ -110,8 +120,9 @@ static int by_place(const void *a, const void *b)
     return x->part != y->part ? x->part - y->part : x->bind->uid - y->bind->uid;
 }
 
-static void sort_uses(NameUses *all)
+void look_sort_uses(Look *l)
 {
+    NameUses *all = l->ast->uses;
     int kept = 0;
     if (all->n)
         qsort(all->at, (size_t)all->n, sizeof *all->at, by_place);
@@ -130,23 +141,24 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
     source_set_instead(text_of_file, (void *)docs);
     l.now = lines_of(a, doc->text, doc->n);
     Ast *ast = parse(&l, doc->text, doc->n), *other = NULL;
-    if (!ast->main->parsed && kind == LOOK_COMPLETE)
+    if (kind == LOOK_ARGUMENT || (!ast->main->parsed && kind == LOOK_COMPLETE))
         other = parse_with_hole(&l, at, end);
     if (!ast->main->parsed && !other && doc->good && kind >= LOOK_AROUND)
         other = parse(&l, doc->good, doc->n_good);
     l.ast = other ? other : ast;
     compare_texts(&l);
-    if (other && kind == LOOK_AROUND && !look_place(&l, at, &place)) {
+    if (other && (kind == LOOK_AROUND || kind == LOOK_NAMES) && !look_place(&l, at, &place)) {
         l.ast = ast;
         l.front = l.back = 0;
         compare_texts(&l);
     }
     if (kind == LOOK_MESSAGES) {
         fe_check(l.ast);
-    } else {
+    } else if (kind != LOOK_TREE) {
         l.ast->uses = NEW(a, NameUses);
+        l.ast->names_only = kind == LOOK_NAMES;
         fe_check_parsed(l.ast);
-        sort_uses(l.ast->uses);
+        look_sort_uses(&l);
     }
     return l;
 }
@@ -161,14 +173,19 @@ bool look_place(const Look *l, size_t at, uint32_t *place)
     return behind || at <= l->front;
 }
 
-/* The offset in the document of a place in the text that is looked at. */
-static bool document_offset(const Look *l, uint32_t place, size_t *at)
+bool look_offset(const Look *l, uint32_t place, size_t *at)
 {
     const File *f = l->ast->main;
     size_t was = place - f->base;
     bool behind = was > l->front && was + l->back >= f->n;
     *at = behind ? was + l->doc->n - f->n : was;
     return behind || was <= l->front;
+}
+
+bool look_is_current(const Look *l)
+{
+    const File *f = l->ast->main;
+    return f->parsed && f->n == l->doc->n && l->front == f->n;
 }
 
 const File *look_file(const Look *l, Loc loc)
@@ -199,12 +216,12 @@ cJSON *look_range(Look *l, Loc loc)
         return NULL;
     size_t beg = loc.beg - f->base, end = loc.end > loc.beg ? loc.end - f->base : beg;
     if (f == l->ast->main &&
-        !(document_offset(l, loc.beg, &beg) && document_offset(l, f->base + (uint32_t)end, &end)))
+        !(look_offset(l, loc.beg, &beg) && look_offset(l, f->base + (uint32_t)end, &end)))
         return NULL;
     return json_range(lines_in(l, f), beg, end);
 }
 
-static cJSON *uri_of(const Look *l, const File *f)
+cJSON *look_uri(const Look *l, const File *f)
 {
     const Document *d = f == l->ast->main ? l->doc : document_of_file(l->docs, f->path);
     char *made = d ? NULL : path_uri(f->path);
@@ -219,7 +236,66 @@ cJSON *look_location(Look *l, Loc loc)
     if (!range)
         return NULL;
     cJSON *o = cJSON_CreateObject();
-    cJSON_AddItemToObject(o, "uri", uri_of(l, look_file(l, loc)));
+    cJSON_AddItemToObject(o, "uri", look_uri(l, look_file(l, loc)));
     cJSON_AddItemToObject(o, "range", range);
     return o;
+}
+
+/* --- Other files ---------------------------------------------------------------------------- */
+
+static bool leads_to(const File *from, const File *to, int depth)
+{
+    bool found = from == to;
+    for (int i = 0; from && !found && depth > 0 && i < from->imports.n; i++)
+        found = leads_to(from->imports.at[i]->file, to, depth - 1);
+    return found;
+}
+
+bool look_leads_to(const File *from, const File *to)
+{
+    enum { DEEPEST = 16 };
+    return leads_to(from, to, DEEPEST);
+}
+
+static void drop(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes)
+{
+    (void)env, (void)m, (void)notes, (void)n_notes;
+}
+
+void look_at_readers(Look *l, const Client *client, const File *of, const char *name)
+{
+    Programs all = workspace_programs(l->a, l->docs, client, l->doc);
+    for (int i = 0; i < all.n; i++) {
+        if (!workspace_mentions(l->a, &all.at[i], name))
+            continue;
+        stage_enter("parse");
+        File *f = fe_parse_besides(l->ast, all.at[i].path);
+        if (f && !f->module && look_leads_to(f, of))
+            fe_check_besides(l->ast, f);
+    }
+    diag_take(drop, NULL);
+    look_sort_uses(l);
+}
+
+Look look_at_workspace(Arena *a, const Documents *docs, const Client *client)
+{
+    enum { SECONDS = 3 }; /* people type on: of very many files, some */
+    Look l = {.a = a, .docs = docs};
+    time_t start = time(NULL);
+    source_set_instead(text_of_file, (void *)docs);
+    stage_enter("parse");
+    l.ast = fe_parse(a, "", "", 0);
+    Programs all = workspace_programs(a, docs, client, NULL);
+    for (int i = 0; i < all.n && time(NULL) - start <= SECONDS; i++)
+        fe_parse_besides(l.ast, all.at[i].path);
+    return l;
+}
+
+cJSON *query_refuse(const Query *q, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    *q->why = arena_vprintf(q->a, fmt, ap);
+    va_end(ap);
+    return NULL;
 }

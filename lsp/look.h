@@ -5,6 +5,7 @@
 #define LSP_LOOK_H
 
 #include "frontend/frontend.h"
+#include "lsp/client.h"
 #include "lsp/documents.h"
 #include "lsp/json.h"
 
@@ -21,9 +22,12 @@ typedef struct {
 
 typedef enum {
     LOOK_MESSAGES, /* as a compilation would: for its messages */
+    LOOK_TREE,     /* at what can be parsed of the document, which is not checked */
     LOOK_AS_IS,    /* at what can be parsed of the document */
     LOOK_AROUND,   /* at a text that parses, if there is one in which `at` has a place */
+    LOOK_NAMES,    /* so, but only what names mean is asked, and nothing that comes after types */
     LOOK_COMPLETE, /* so, but what stands at `at` is still being written: it is taken for a hole */
+    LOOK_ARGUMENT, /* so, also if the text parses without the hole */
 } LookKind;
 
 /* `at`: an offset in the document; of LOOK_COMPLETE, where the word begins that ends or stands at
@@ -32,12 +36,27 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
              size_t end);
 /* The place in the tree of an offset of the document; false if it has none. */
 bool look_place(const Look *l, size_t at, uint32_t *place);
+/* Is it the document as it is now, without a syntax error? */
+bool look_is_current(const Look *l);
+/* The offset in the document of a place in its tree; false: it is in a part that has changed. */
+bool look_offset(const Look *l, uint32_t place, size_t *at);
+/* A look at all programs of the workspace, as trees; it is of no document. */
+Look look_at_workspace(Arena *a, const Documents *docs, const Client *client);
 /* The file that a place is in; NULL: in none that can be shown. */
 const File *look_file(const Look *l, Loc loc);
 /* The range of a place, in its file; NULL: it is in a part of the document that has changed. */
 cJSON *look_range(Look *l, Loc loc);
 /* {uri, range} of a place; NULL: there is none. */
 cJSON *look_location(Look *l, Loc loc);
+/* The URI of a file. */
+cJSON *look_uri(const Look *l, const File *f);
+/* Whether a file imports another one, perhaps by others, or is it. */
+bool look_leads_to(const File *from, const File *to);
+/* Of files that were checked later, the names are known behind this. */
+void look_sort_uses(Look *l);
+/* Reads the files of the workspace that may mention what is called so in a file of the look, since
+ * they import that, and checks them, too: they become files of the look. */
+void look_at_readers(Look *l, const Client *client, const File *of, const char *name);
 
 /* --- sites.c -------------------------------------------------------------------------------- */
 
@@ -59,10 +78,14 @@ typedef struct {
 typedef struct {
     void *env;
     void (*site)(void *env, const Site *s);
-    void (*exp)(void *env, const AExp *e); /* before its parts */
+    void (*exp)(void *env, const AExp *e); /* before its parts, as all that follows */
+    void (*pat)(void *env, const Pat *p);
+    void (*def)(void *env, const Def *d);
 } Visit;
 
 void sites_of_file(const Ast *ast, const File *f, const Visit *v);
+/* May other files know what it names? */
+bool site_is_shared(const Site *s);
 /* Are both names of one thing? */
 bool site_same(const Site *a, const Site *b);
 /* Where the constructor of the site is written in a type; false if it is nowhere. */
@@ -85,24 +108,45 @@ static inline bool loc_has(Loc loc, uint32_t place)
     return loc.beg && loc.beg <= place && place <= loc.end;
 }
 
-/* --- What is asked: hover.c, refer.c, complete.c, symbols.c, format.c, diagnose.c ------------ */
+/* --- What is asked (ask/) -------------------------------------------------------------------- */
 
 typedef struct {
     Arena *a;
     const Documents *docs;
-    const Document *doc;
+    const Client *client;
+    const Document *doc; /* or NULL: the request is about no document */
     const cJSON *params;
-    size_t at; /* the offset of the position in params, 0 if there is none */
+    Position from, to; /* the position or range in params, 0 if there is none, ... */
+    size_t at, end;    /* ... and their offsets */
+    const char **why;  /* that there is no result: for people */
 } Query;
+
+/* No result, for that reason. */
+__attribute__((format(printf, 2, 3))) cJSON *query_refuse(const Query *q, const char *fmt, ...);
 
 /* The result of a request; NULL is null. */
 cJSON *query_hover(const Query *q);
 cJSON *query_definition(const Query *q);
 cJSON *query_references(const Query *q);
 cJSON *query_highlight(const Query *q);
+cJSON *query_renamable(const Query *q);
+cJSON *query_rename(const Query *q);
 cJSON *query_completion(const Query *q);
+cJSON *query_signature(const Query *q);
 cJSON *query_symbols(const Query *q);
+cJSON *query_workspace_symbols(const Query *q);
 cJSON *query_formatting(const Query *q);
+cJSON *query_hints(const Query *q);
+cJSON *query_actions(const Query *q);
+cJSON *query_folds(const Query *q);
+cJSON *query_selection(const Query *q);
+cJSON *query_tokens(const Query *q);
+/* The kinds of tokens that query_tokens knows. */
+#define SEMANTIC_TOKENS_OFFERED                                                                    \
+    "{\"legend\":{\"tokenTypes\":[\"namespace\",\"type\",\"interface\",\"typeParameter\","         \
+    "\"parameter\","                                                                               \
+    "\"variable\",\"function\",\"enumMember\",\"operator\"],\"tokenModifiers\":[\"declaration\","  \
+    "\"defaultLibrary\"]},\"full\":true}"
 /* {diagnostics, reads, parsed}: what is to be published, the files that were imported, and whether
  * the document was parsed without an error. */
 cJSON *query_diagnostics(const Query *q);
@@ -113,6 +157,9 @@ cJSON *query_diagnostics(const Query *q);
 void show_binding(Out *o, Arena *a, const Binding *b, const char *name);
 /* The constructor of a sum and what it holds: `#circle f32`. */
 const char *show_constructor(Arena *a, const AType *sum, const char *name);
+/* The words that are no names, up to a NULL. */
+extern const char *const show_keywords[];
+bool show_is_keyword(const char *word);
 /* What is written about it, or NULL. */
 const char *show_doc(const Binding *b);
 

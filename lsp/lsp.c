@@ -77,8 +77,10 @@ static void finish(Server *s, Task *t)
     char *text = job_end(&t->job, why, sizeof why);
     if (t->doc)
         server_publish(s, t->doc, text, why);
+    else if (text && *text == JOB_ANSWER)
+        server_answer(s, t->id, cJSON_CreateRaw(text + 1));
     else if (text)
-        server_answer(s, t->id, cJSON_CreateRaw(text));
+        server_refuse(s, t->id, ERROR_FAILED, "%s", text + 1);
     else
         server_refuse(s, t->id, ERROR_INTERNAL, "minifut failed on this program: %s", why);
     free(text);
@@ -153,6 +155,7 @@ static int serve(void)
     while (s.docs.first)
         document_close(&s.docs, s.docs.first);
     cJSON_Delete(s.waiting);
+    client_free(&s.client);
     free(s.in.bytes);
     free(s.out.bytes);
     return s.shut_down ? 0 : EXIT_USER;

@@ -1,4 +1,4 @@
-/* What editors ask: a table of requests, one of notifications. */
+/* What editors ask: a table of requests; and the diagnostics, which nobody asks for. */
 #include "lsp/look.h"
 #include "lsp/server.h"
 
@@ -8,12 +8,22 @@
 
 /* --- Requests ------------------------------------------------------------------------------- */
 
-/* A request is answered by the server at once, or by a job that asks about an open document. */
+/* What the parameters of a request have to have. */
+enum {
+    WANTS_DOCUMENT = 1,  /* textDocument.uri, of one that is open */
+    WANTS_POSITION = 2,  /* position */
+    WANTS_RANGE = 4,     /* range */
+    WANTS_POSITIONS = 8, /* positions */
+    AT = WANTS_DOCUMENT | WANTS_POSITION,
+};
+
+/* A request is answered by the server at once, or by a job. */
 typedef struct {
     const char *method;
     cJSON *(*at_once)(Server *s, const cJSON *params);
     cJSON *(*query)(const Query *q);
-    bool has_position;
+    int wants;
+    const char *text;            /* the name of a string among the parameters, or NULL */
     const char *offer, *offered; /* of the server's capabilities: name and value */
 } Request;
 
@@ -21,34 +31,61 @@ static cJSON *initialize(Server *s, const cJSON *params);
 static cJSON *shut_down(Server *s, const cJSON *params);
 
 static const Request requests[] = {
-    {"initialize", .at_once = initialize},
-    {"shutdown", .at_once = shut_down},
-    {"textDocument/hover", NULL, query_hover, true, "hoverProvider", "true"},
-    {"textDocument/definition", NULL, query_definition, true, "definitionProvider", "true"},
-    {"textDocument/references", NULL, query_references, true, "referencesProvider", "true"},
-    {"textDocument/documentHighlight", NULL, query_highlight, true, "documentHighlightProvider",
-     "true"},
-    {"textDocument/completion", NULL, query_completion, true, "completionProvider",
-     "{\"triggerCharacters\":[\".\",\"#\"]}"},
-    {"textDocument/documentSymbol", NULL, query_symbols, false, "documentSymbolProvider", "true"},
-    {"textDocument/formatting", NULL, query_formatting, false, "documentFormattingProvider",
-     "true"},
+    {"initialize", initialize, NULL, 0, NULL, NULL, NULL},
+    {"shutdown", shut_down, NULL, 0, NULL, NULL, NULL},
+#define QUERY(method, query, wants, text, offer, offered)                                          \
+    {                                                                                              \
+        method, NULL, query, wants, text, offer, offered                                           \
+    }
+    QUERY("textDocument/hover", query_hover, AT, NULL, "hoverProvider", "true"),
+    QUERY("textDocument/definition", query_definition, AT, NULL, "definitionProvider", "true"),
+    QUERY("textDocument/references", query_references, AT, NULL, "referencesProvider", "true"),
+    QUERY("textDocument/documentHighlight", query_highlight, AT, NULL, "documentHighlightProvider",
+          "true"),
+    QUERY("textDocument/prepareRename", query_renamable, AT, NULL, "renameProvider",
+          "{\"prepareProvider\":true}"),
+    QUERY("textDocument/rename", query_rename, AT, "newName", NULL, NULL),
+    QUERY("textDocument/completion", query_completion, AT, NULL, "completionProvider",
+          "{\"triggerCharacters\":[\".\",\"#\"]}"),
+    QUERY("textDocument/signatureHelp", query_signature, AT, NULL, "signatureHelpProvider",
+          "{\"triggerCharacters\":[\" \",\"(\"]}"),
+    QUERY("textDocument/documentSymbol", query_symbols, WANTS_DOCUMENT, NULL,
+          "documentSymbolProvider", "true"),
+    QUERY("workspace/symbol", query_workspace_symbols, 0, "query", "workspaceSymbolProvider",
+          "true"),
+    QUERY("textDocument/formatting", query_formatting, WANTS_DOCUMENT, NULL,
+          "documentFormattingProvider", "true"),
+    QUERY("textDocument/inlayHint", query_hints, WANTS_DOCUMENT | WANTS_RANGE, NULL,
+          "inlayHintProvider", "true"),
+    QUERY("textDocument/codeAction", query_actions, WANTS_DOCUMENT | WANTS_RANGE, NULL,
+          "codeActionProvider", "{\"codeActionKinds\":[\"quickfix\"]}"),
+    QUERY("textDocument/foldingRange", query_folds, WANTS_DOCUMENT, NULL, "foldingRangeProvider",
+          "true"),
+    QUERY("textDocument/selectionRange", query_selection, WANTS_DOCUMENT | WANTS_POSITIONS, NULL,
+          "selectionRangeProvider", "true"),
+    QUERY("textDocument/semanticTokens/full", query_tokens, WANTS_DOCUMENT, NULL,
+          "semanticTokensProvider", SEMANTIC_TOKENS_OFFERED),
+#undef QUERY
 };
 enum { N_REQUESTS = sizeof requests / sizeof *requests };
 
 static cJSON *initialize(Server *s, const cJSON *params)
 {
-    static const char sync[] = "{\"openClose\":true,\"change\":2,\"save\":true}"; /* 2: by pieces */
+    static const char sync[] = "{\"openClose\":true,\"change\":2,\"save\":true}", /* 2: by pieces */
+        folders[] = "{\"workspaceFolders\":{\"supported\":true,\"changeNotifications\":true}}";
     cJSON *o = cJSON_CreateObject(), *can = cJSON_AddObjectToObject(o, "capabilities");
     cJSON *info = cJSON_AddObjectToObject(o, "serverInfo");
     s->initialized = true;
-    s->related = cJSON_IsTrue(
-        json_member(params, "capabilities.textDocument.publishDiagnostics.relatedInformation"));
-    cJSON_AddStringToObject(can, "positionEncoding", "utf-16");
+    client_read(&s->client, params);
+    cJSON_AddStringToObject(can, "positionEncoding", encoding_names[positions_counted_in()]);
     cJSON_AddItemToObject(can, "textDocumentSync", cJSON_CreateRaw(sync));
-    for (int i = 0; i < N_REQUESTS; i++)
-        if (requests[i].offer)
-            cJSON_AddItemToObject(can, requests[i].offer, cJSON_CreateRaw(requests[i].offered));
+    cJSON_AddItemToObject(can, "workspace", cJSON_CreateRaw(folders));
+    for (int i = 0; i < N_REQUESTS; i++) {
+        const Request *r = &requests[i];
+        bool plain = r->query == query_renamable && !s->client.prepares;
+        if (r->offer)
+            cJSON_AddItemToObject(can, r->offer, cJSON_CreateRaw(plain ? "true" : r->offered));
+    }
     cJSON_AddStringToObject(info, "name", "minifut");
     return o;
 }
@@ -63,36 +100,64 @@ static cJSON *shut_down(Server *s, const cJSON *params)
 /* What a job is started with. */
 typedef struct {
     cJSON *(*query)(const Query *q);
-    bool has_position;
-    Position position;
     Query q;
 } Asked;
 
+/* The job's output: ANSWER and a result, or REFUSAL and why there is none. */
 static char *work(void *env)
 {
     Asked *ask = env;
+    const char *why = NULL;
+    Out o = {0};
     ask->q.a = arena_new();
-    if (ask->has_position) {
+    ask->q.why = &why;
+    if (ask->q.doc) {
         Lines l = lines_of(ask->q.a, ask->q.doc->text, ask->q.doc->n);
-        ask->q.at = lines_offset(&l, ask->position);
+        ask->q.at = lines_offset(&l, ask->q.from);
+        ask->q.end = lines_offset(&l, ask->q.to);
     }
     cJSON *result = ask->query(&ask->q);
-    return mem_or_exit(cJSON_PrintUnformatted(result ? result : cJSON_CreateNull()));
+    char *text = mem_or_exit(cJSON_PrintUnformatted(result ? result : cJSON_CreateNull()));
+    out_printf(&o, "%c", why ? JOB_REFUSAL : JOB_ANSWER);
+    out_puts(&o, why ? why : text);
+    return out_take(&o);
+}
+
+/* What is wrong with the parameters, or NULL. */
+static const char *wrong_params(const Request *r, const cJSON *params, Query *q)
+{
+    const char *uri = json_string(params, "textDocument.uri");
+    const cJSON *all = json_member(params, "positions"), *p;
+    q->doc = uri ? document_find(q->docs, uri) : NULL;
+    if ((r->wants & WANTS_DOCUMENT) && !q->doc)
+        return uri ? "the document is not open" : "textDocument.uri is missing";
+    if ((r->wants & WANTS_POSITION) &&
+        !json_read_position(json_member(params, "position"), &q->from))
+        return "position is no {line, character}";
+    if ((r->wants & WANTS_RANGE) &&
+        !(json_read_position(json_member(params, "range.start"), &q->from) &&
+          json_read_position(json_member(params, "range.end"), &q->to)))
+        return "range is no {start, end}";
+    if ((r->wants & WANTS_POSITIONS) && !cJSON_IsArray(all))
+        return "positions are missing";
+    cJSON_ArrayForEach(p, all)
+    {
+        Position at;
+        if ((r->wants & WANTS_POSITIONS) && !json_read_position(p, &at))
+            return "one of positions is no {line, character}";
+    }
+    if (r->text && !json_string(params, r->text))
+        return "a text is missing";
+    return NULL;
 }
 
 /* False: it has to wait. */
 static bool start_query(Server *s, const Request *r, const cJSON *id, const cJSON *params)
 {
-    const char *uri = json_string(params, "textDocument.uri");
-    const Document *d = uri ? document_find(&s->docs, uri) : NULL;
-    Asked ask = {r->query, r->has_position, {0}, {.docs = &s->docs, .doc = d, .params = params}};
-    if (!d) {
-        server_refuse(s, id, ERROR_PARAMS,
-                      uri ? "the document is not open" : "textDocument.uri is missing");
-        return true;
-    }
-    if (r->has_position && !json_read_position(json_member(params, "position"), &ask.position)) {
-        server_refuse(s, id, ERROR_PARAMS, "position is no {line, character}");
+    Asked ask = {r->query, {.docs = &s->docs, .client = &s->client, .params = params}};
+    const char *wrong = wrong_params(r, params, &ask.q);
+    if (wrong) {
+        server_refuse(s, id, ERROR_PARAMS, "%s", wrong);
         return true;
     }
     Task *t = server_idle_task(s, false);
@@ -127,111 +192,6 @@ static bool take_request(Server *s, const char *method, const cJSON *id, const c
     return true;
 }
 
-/* --- Notifications -------------------------------------------------------------------------- */
-
-static Document *document_in(Server *s, const cJSON *params)
-{
-    const char *uri = json_string(params, "textDocument.uri");
-    return uri ? document_find(&s->docs, uri) : NULL;
-}
-
-static int version_in(const cJSON *params)
-{
-    const cJSON *v = json_member(params, "textDocument.version");
-    return cJSON_IsNumber(v) ? v->valueint : 0;
-}
-
-static bool did_open(Server *s, const cJSON *params)
-{
-    const char *uri = json_string(params, "textDocument.uri"),
-               *text = json_string(params, "textDocument.text");
-    if (!uri || !text)
-        return false;
-    document_open(&s->docs, uri, text, version_in(params));
-    documents_touch(&s->docs, NULL); /* an import of it may not have been found */
-    server_drop_stale(s);
-    return true;
-}
-
-static bool did_change(Server *s, const cJSON *params)
-{
-    Document *d = document_in(s, params);
-    if (!d)
-        return false;
-    bool ok = document_change(d, json_member(params, "contentChanges"));
-    d->version = version_in(params);
-    documents_touch(&s->docs, d->path);
-    server_drop_stale(s);
-    return ok;
-}
-
-static cJSON *diagnostics_of(const Document *d, cJSON *all)
-{
-    cJSON *params = cJSON_CreateObject();
-    cJSON_AddStringToObject(params, "uri", d->uri);
-    cJSON_AddNumberToObject(params, "version", d->version);
-    cJSON_AddItemToObject(params, "diagnostics", all);
-    return params;
-}
-
-static bool did_close(Server *s, const cJSON *params)
-{
-    Document *d = document_in(s, params);
-    if (!d)
-        return false;
-    documents_touch(&s->docs, NULL); /* the file counts again */
-    server_drop_stale(s);
-    server_notify(s, "textDocument/publishDiagnostics", diagnostics_of(d, cJSON_CreateArray()));
-    document_close(&s->docs, d);
-    return true;
-}
-
-/* Files have changed, which open documents may import. */
-static bool files_changed(Server *s, const cJSON *params)
-{
-    (void)params;
-    documents_touch(&s->docs, NULL);
-    server_drop_stale(s);
-    return true;
-}
-
-static bool end(Server *s, const cJSON *params)
-{
-    (void)params;
-    s->ended = true;
-    return true;
-}
-
-/* False: the parameters are wrong. */
-static const struct {
-    const char *method;
-    bool (*run)(Server *s, const cJSON *params);
-} notifications[] = {
-    {"textDocument/didOpen", did_open},
-    {"textDocument/didChange", did_change},
-    {"textDocument/didClose", did_close},
-    {"textDocument/didSave", files_changed},
-    {"workspace/didChangeWatchedFiles", files_changed},
-    {"exit", end},
-};
-enum { N_NOTIFICATIONS = sizeof notifications / sizeof *notifications };
-
-static void take_notification(Server *s, const char *method, const cJSON *params)
-{
-    if (!s->initialized && strcmp(method, "exit") != 0)
-        return;
-    for (int i = 0; i < N_NOTIFICATIONS; i++) {
-        if (strcmp(notifications[i].method, method) != 0 || notifications[i].run(s, params))
-            continue;
-        cJSON *o = cJSON_CreateObject();
-        cJSON_AddNumberToObject(o, "type", 1); /* an error */
-        cJSON_AddStringToObject(
-            o, "message",
-            "minifut: the parameters of a notification are wrong, or its document is not open");
-        server_notify(s, "window/logMessage", o);
-    }
-}
-
 bool server_take(Server *s, const cJSON *message)
 {
     const cJSON *id = json_member(message, "id"), *params = json_member(message, "params");
@@ -239,7 +199,7 @@ bool server_take(Server *s, const cJSON *message)
     if (method && id)
         return take_request(s, method, id, params);
     if (method)
-        take_notification(s, method, params);
+        server_notice(s, method, params);
     else if (!json_member(message, "result") &&
              !json_member(message, "error")) /* an answer: we asked nothing */
         server_refuse(s, id, ERROR_INVALID_REQUEST, "a message needs a method");
@@ -254,7 +214,7 @@ void server_diagnose(Server *s)
     for (Document *d = s->docs.first; d && (t = server_idle_task(s, true)); d = d->next) {
         if (!d->stale)
             continue;
-        Asked ask = {query_diagnostics, false, {0}, {.docs = &s->docs, .doc = d}};
+        Asked ask = {query_diagnostics, {.docs = &s->docs, .doc = d, .client = &s->client}};
         d->stale = false;
         if (job_start(&t->job, work, &ask))
             t->doc = d;
@@ -309,7 +269,7 @@ static void keep_reads(Document *d, const cJSON *reads)
 
 void server_publish(Server *s, Document *d, const char *text, const char *why)
 {
-    cJSON *made = text ? cJSON_Parse(text) : NULL, *o;
+    cJSON *made = text ? cJSON_Parse(text + 1) : NULL, *o;
     cJSON *all = made ? cJSON_DetachItemFromObjectCaseSensitive(made, "diagnostics") : failure(why);
     if (made)
         keep_reads(d, json_member(made, "reads"));
@@ -321,9 +281,9 @@ void server_publish(Server *s, Document *d, const char *text, const char *why)
     }
     cJSON_ArrayForEach(o, all)
     {
-        if (!s->related)
+        if (!s->client.related)
             fold_related(o);
     }
-    server_notify(s, "textDocument/publishDiagnostics", diagnostics_of(d, all));
+    server_show(s, d, all);
     cJSON_Delete(made);
 }

@@ -48,6 +48,15 @@ void server_notify(Server *s, const char *method, cJSON *params)
     wire_put(&s->out, m);
 }
 
+void server_show(Server *s, const Document *d, cJSON *all)
+{
+    cJSON *params = cJSON_CreateObject();
+    cJSON_AddStringToObject(params, "uri", d->uri);
+    cJSON_AddNumberToObject(params, "version", d->version);
+    cJSON_AddItemToObject(params, "diagnostics", all);
+    server_notify(s, "textDocument/publishDiagnostics", params);
+}
+
 /* --- Tasks ---------------------------------------------------------------------------------- */
 
 Task *server_idle_task(Server *s, bool for_diagnostics)

@@ -1,7 +1,9 @@
-/* The server: what it tells (server.c), what it is asked (requests.c); its life is lsp.c. */
+/* The server: what it tells (server.c), what it is told (notifications.c)
+ * and asked (requests.c); its life is lsp.c. */
 #ifndef LSP_SERVER_H
 #define LSP_SERVER_H
 
+#include "lsp/client.h"
 #include "lsp/documents.h"
 #include "lsp/job.h"
 
@@ -14,6 +16,7 @@ enum {
     ERROR_INTERNAL = -32603,
     ERROR_NOT_INITIALIZED = -32002,
     ERROR_CANCELLED = -32800,
+    ERROR_FAILED = -32803, /* the request is right, but cannot be done */
 };
 
 /* A job, and what it is for. */
@@ -23,6 +26,8 @@ typedef struct {
     Document *doc; /* ... the diagnostics of this one */
 } Task;
 enum { MAX_TASKS = 4 };
+/* What a job's output begins with: JSON follows, or words. */
+enum { JOB_ANSWER = '=', JOB_REFUSAL = '!' };
 
 typedef struct {
     Documents docs;
@@ -31,7 +36,7 @@ typedef struct {
     Buffer in, out;
     size_t written; /* of out */
     bool initialized, shut_down, ended;
-    bool related; /* the editor shows related places of a diagnostic */
+    Client client;
 } Server;
 
 /* --- server.c ------------------------------------------------------------------------------- */
@@ -40,12 +45,18 @@ void server_answer(Server *s, const cJSON *id, cJSON *result);
 __attribute__((format(printf, 4, 5))) void server_refuse(Server *s, const cJSON *id, int code,
                                                          const char *fmt, ...);
 void server_notify(Server *s, const char *method, cJSON *params);
+/* Shows diagnostics of a document, which it deletes. */
+void server_show(Server *s, const Document *d, cJSON *all);
 /* A task that does nothing, or NULL. One is never for diagnostics: an answer is waited for. */
 Task *server_idle_task(Server *s, bool for_diagnostics);
 /* Ends a task; nobody is told. */
 void server_drop(Task *t);
 /* Ends the tasks that make diagnostics of documents that are stale. */
 void server_drop_stale(Server *s);
+
+/* --- notifications.c ------------------------------------------------------------------------ */
+
+void server_notice(Server *s, const char *method, const cJSON *params);
 
 /* --- requests.c ----------------------------------------------------------------------------- */
 

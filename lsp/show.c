@@ -4,6 +4,19 @@
 #include <ctype.h>
 #include <string.h>
 
+const char *const show_keywords[] = {
+    "assert", "case", "def",     "do",  "else",  "entry", "false", "for",    "if",
+    "import", "in",   "include", "let", "local", "loop",  "match", "module", "open",
+    "then",   "true", "type",    "val", "while", "with",  NULL};
+
+bool show_is_keyword(const char *word)
+{
+    int i = 0;
+    while (show_keywords[i] && strcmp(show_keywords[i], word) != 0)
+        i++;
+    return show_keywords[i] != NULL;
+}
+
 /* `f`, `(+)`; a prefix operator has a word in front of it. */
 static void show_name(Out *o, const char *name)
 {

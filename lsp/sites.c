@@ -108,6 +108,8 @@ static void walk_type(void *env, TypeExp **at)
     V *v = env;
     TypeExp *t = *at;
     TreeParts p = walks(v);
+    if (t->kind == TE_FUN && t->bind)
+        name_at(v, t->name_loc, t->name, t->bind, NULL, true);
     const char *sum = t->kind == TE_SUM ? constructors_written(v->a, t) : NULL;
     for (int i = 0; sum && i < t->args.n; i++) {
         const TypeExp *arg = t->args.at[i];
@@ -121,6 +123,8 @@ static void walk_pat(void *env, Pat **at)
     V *v = env;
     Pat *pat = *at;
     TreeParts p = walks(v);
+    if (v->visit->pat)
+        v->visit->pat(v->visit->env, pat);
     if (pat->kind == P_VAR)
         name_at(v, pat->loc, pat->name, pat->bind, NULL, true);
     if (pat->kind == P_CONSTR)
@@ -145,6 +149,8 @@ static void walk_def(void *env, Def **d)
 {
     V *v = env;
     TreeParts p = walks(v);
+    if (v->visit->def)
+        v->visit->def(v->visit->env, *d);
     name_at(v, (*d)->loc, (*d)->name, (*d)->bind, NULL, true);
     walk_tparams(v, &(*d)->tparams);
     def_parts(*d, &p);
@@ -218,13 +224,18 @@ void sites_of_file(const Ast *ast, const File *f, const Visit *v)
 {
     V walk = {v, f, ast->arena};
     walk_decls(&walk, &f->decls);
-    for (int i = 0; i < ast->uses->n; i++) {
+    for (int i = 0; ast->uses && i < ast->uses->n; i++) {
         const NameUse *u = &ast->uses->at[i];
         if (u->loc.beg < f->base || u->loc.end > f->base + f->n)
             continue;
         Loc loc = part_loc(f, u->loc, u->part);
         name_at(&walk, loc, u->bind->name, u->bind, NULL, loc.beg == origin(u->bind).beg);
     }
+}
+
+bool site_is_shared(const Site *s)
+{
+    return s->bind && (s->bind->kind == BIND_DEF || s->bind->kind >= BIND_TYPE);
 }
 
 bool site_same(const Site *a, const Site *b)

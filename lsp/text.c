@@ -3,6 +3,19 @@
 
 #include "base/out.h"
 
+const char *const encoding_names[] = {[UTF_16] = "utf-16", [UTF_8] = "utf-8", [UTF_32] = "utf-32"};
+static Encoding counted_in;
+
+void positions_count_in(Encoding e)
+{
+    counted_in = e;
+}
+
+Encoding positions_counted_in(void)
+{
+    return counted_in;
+}
+
 Lines lines_of(Arena *a, const char *text, size_t n)
 {
     Lines l = {.text = text, .n = n};
@@ -13,12 +26,17 @@ Lines lines_of(Arena *a, const char *text, size_t n)
     return l;
 }
 
-/* The length of the character at an offset, which is no end, and its UTF-16 units. */
+/* The length of the character at an offset, which is no end, and its units. */
 static size_t character(const Lines *l, size_t at, uint32_t *units)
 {
+    if ((unsigned char)l->text[at] < 0x80) {
+        *units = 1;
+        return 1;
+    }
     size_t k = utf8_length(l->text + at);
-    *units = k == 4 ? 2 : 1;
-    return k ? k : 1;
+    k = k ? k : 1;
+    *units = counted_in == UTF_8 ? (uint32_t)k : counted_in == UTF_16 && k == 4 ? 2 : 1;
+    return k;
 }
 
 Position lines_position(const Lines *l, size_t offset)

@@ -92,6 +92,28 @@ Prog *front_resolved(Ctx *cx, const char *file)
     return diag_errors() ? NULL : p;
 }
 
+VerifyWhen verify_wanted(void)
+{
+    const char *user = getenv("MINIFUT_VERIFY");
+    return user && strcmp(user, "each") == 0    ? VERIFY_EACH
+           : user && strcmp(user, "never") == 0 ? VERIFY_NEVER
+                                                : VERIFY_ENDS;
+}
+
+static bool is_trace(const Exp *e)
+{
+    return e->kind == E_TRACE;
+}
+
+int passes_last(const Prog *p, int last)
+{
+    int resolved = pass_find("ad");
+    for (int i = 0; i < p->entries.n && last > resolved; i++)
+        if (body_any(p->entries.at[i].body, is_trace))
+            last = resolved;
+    return last;
+}
+
 const char *unknown_mode(Arena *a, const char *mode)
 {
     rt_spelling s = rt_spell(mode);

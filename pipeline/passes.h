@@ -24,6 +24,12 @@ typedef struct {
 Prog *front_end(Ctx *cx, const char *file);
 /* Likewise, verified and without derivatives: what the interpreter takes. */
 Prog *front_resolved(Ctx *cx, const char *file);
+/* When programs are verified, by $MINIFUT_VERIFY: each, never; else at the ends. */
+VerifyWhen verify_wanted(void);
+/* The last stage that a program may go through if it is to go up to number `last`: passes move and
+ * merge code, and know nothing of what is printed on the way, so that programs that print are left
+ * as they are without derivatives. */
+int passes_last(const Prog *p, int last);
 /* What is said of a mode of flattening that does not exist. */
 const char *unknown_mode(Arena *a, const char *mode);
 /* The names of the modes, and of the stages (what the frontend gives, "lower", before them), with

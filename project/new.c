@@ -197,7 +197,7 @@ int new_main(int argc, char **argv)
                  "usage: minifut new NAME\n\n"
                  "Makes the folder NAME with a small program, its test, and a Makefile that "
                  "compiles, tests, runs, tunes and times it.\n",
-                 rows, 0, &w, NULL, take_name, NULL},
+                 rows, 0, &w, NULL, take_name, NULL, NULL},
                 NULL};
     int code = args_read(&w.args, argc, argv);
     if (code < 0 && !w.name)

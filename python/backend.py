@@ -26,6 +26,9 @@ def version():
     return (ROOT / "VERSION").read_text().strip()
 
 
+INFO = f"minifut-{version()}.dist-info"
+
+
 def project(field):
     """A field of pyproject.toml: Python 3.9 has no reader of such files."""
     return re.search(rf'^{field} = (.*)$', (ROOT / "pyproject.toml").read_text(), re.M)[1]
@@ -63,8 +66,20 @@ def carried(program):
             yield m[1], Path(m[2])
 
 
+def licence(library):
+    """The file with the licence of a shared library that the wheel carries, where the system's packages say it: Debian's do."""
+    if shutil.which("dpkg-query"):
+        said = subprocess.run(["dpkg-query", "-S", f"*/{library}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        for package in re.findall(r"^([^:,\s]+)(?::\S+)?: ", said, re.M):
+            text = Path("/usr/share/doc", package, "copyright")
+            if text.exists():
+                return text
+    print(f"the wheel carries {library}, whose licence was not found: add it before you give the wheel to others", file=sys.stderr)
+    return None
+
+
 def compiler(work):
-    """{place in the package: file} of the compiler and what it needs: it looks for libraries and the runtime beside itself."""
+    """{place in the wheel: file} of the compiler and what it needs: it looks for libraries and the runtime beside itself."""
     build = ROOT / os.environ.get("BUILD", "build")
     program = Path(work, "minifut")
     make("prerequisites")
@@ -74,14 +89,15 @@ def compiler(work):
         subprocess.run(["strip", program], check=True)
     digest = subprocess.run(["sh", "runtime/bundle.sh", "--digest"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     archives = [build / f"libminifut_{kind}-{digest}.a" for kind in ("rt", "so")]
-    files = {"minifut": program, **dict(carried(program)), **{a.name: a for a in archives}, "VERSION": ROOT / "VERSION"}
-    return {f"minifut/_compiler/{name}": path for name, path in files.items()}
+    libraries = dict(carried(program))
+    files = {"minifut": program, **libraries, **{a.name: a for a in archives}, "VERSION": ROOT / "VERSION"}
+    texts = {f"{INFO}/licenses/{name}.txt": text for name in libraries if (text := licence(name))}
+    return {**{f"minifut/_compiler/{name}": path for name, path in files.items()}, **texts}
 
 
 def write_wheel(folder, files, pure=False):
     """A wheel of {place: file or text}; its name."""
-    info = f"minifut-{version()}.dist-info"
-    files = {**files, **{f"{info}/{name}": text for name, text in dist_info(pure).items()}}
+    files = {**files, **{f"{INFO}/{name}": text for name, text in dist_info(pure).items()}}
     name, record = f"minifut-{version()}-{tag()}.whl", []
     Path(folder).mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(Path(folder, name), "w", zipfile.ZIP_DEFLATED) as z:
@@ -93,7 +109,7 @@ def write_wheel(folder, files, pure=False):
             z.writestr(entry, data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append(f"{place},sha256={digest},{len(data)}")
-        z.writestr(zipfile.ZipInfo(f"{info}/RECORD", (2020, 1, 1, 0, 0, 0)), "\n".join([*record, f"{info}/RECORD,,", ""]))
+        z.writestr(zipfile.ZipInfo(f"{INFO}/RECORD", (2020, 1, 1, 0, 0, 0)), "\n".join([*record, f"{INFO}/RECORD,,", ""]))
     return name
 
 

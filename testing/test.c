@@ -3,6 +3,7 @@
 
 #include "command/args.h"
 #include "command/child.h"
+#include "command/folders.h"
 #include "command/signals.h"
 #include "command/source.h"
 #include "command/tempdir.h"
@@ -10,7 +11,6 @@
 #include "pipeline/passes.h"
 #include "testing/testing.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -68,49 +68,24 @@ static int take_tag(void *env, const char *tag)
     return -1;
 }
 
-static int by_text(const void *a, const void *b)
+static void cannot_read(void *env, const char *path)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The programs in a folder and those below it, by name. */
-static void find_programs(Command *c, const char *folder)
-{
-    DIR *dir = opendir(folder);
-    Words names = {0};
-    if (!dir) {
-        fprintf(stderr, "minifut test: cannot read %s: %s\n", folder, strerror(errno));
-        c->code = EXIT_USER;
-        return;
-    }
-    for (struct dirent *e; (e = readdir(dir));)
-        if (e->d_name[0] != '.')
-            vec_push(c->a, &names, arena_printf(c->a, "%s/%s", folder, e->d_name));
-    closedir(dir);
-    if (names.n)
-        qsort(names.at, (size_t)names.n, sizeof *names.at, by_text);
-    for (int i = 0; i < names.n; i++) {
-        struct stat st;
-        if (stat(names.at[i], &st) == 0 && S_ISDIR(st.st_mode))
-            find_programs(c, names.at[i]);
-        else if (names.at[i][source_stem(names.at[i])])
-            vec_push(c->a, &c->files, names.at[i]);
-    }
+    Command *c = env;
+    fprintf(stderr, "minifut test: cannot read %s: %s\n", path, strerror(errno));
+    c->code = EXIT_USER;
 }
 
 static int take_file(void *env, const char *path)
 {
     Command *c = env;
     struct stat st;
-    size_t n = strlen(path);
     c->any = true;
     if (stat(path, &st) != 0) {
-        fprintf(stderr, "minifut test: cannot read %s: %s\n", path, strerror(errno));
-        c->code = EXIT_USER;
+        cannot_read(c, path);
     } else if (S_ISDIR(st.st_mode)) {
-        while (n > 1 && path[n - 1] == '/')
-            n--;
-        find_programs(c, arena_strndup(c->a, path, n));
+        FolderSearch s = {.a = c->a, .packages = true, .unread = cannot_read, .env = c};
+        folder_search(&s, path);
+        vec_append(c->a, &c->files, &s.files);
     } else {
         vec_push(c->a, &c->files, path);
     }
@@ -143,7 +118,7 @@ static void take_arguments(Command *c, int argc, char **argv)
          "a line for each program with its seconds, all messages of those that fail",
          .flag = &c->o.verbose},
         {0}};
-    const Args args = {"minifut test", about, rows, 0, c, NULL, take_file, "sf"};
+    const Args args = {"minifut test", about, rows, 0, c, NULL, take_file, "sf", NULL};
     c->args = &args;
     c->code = args_read(&args, argc, argv);
     if (c->code < 0 && !c->any)

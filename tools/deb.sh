@@ -82,7 +82,7 @@ Architecture: $arch
 Maintainer: $maintainer
 Installed-Size: $(du -k -s --apparent-size "$root/usr" | cut -f1)
 Depends: $(libraries), gcc | clang, libc6-dev | libc-dev
-Recommends: ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd
+Recommends: ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd, git, libedit2
 Section: devel
 Priority: optional
 Description: compiler for functional array programs, to OpenCL

@@ -21,6 +21,7 @@ has() { command -v "$1"; }
 has_header() { echo "#include <$1>" | cc -E -; }
 has_loader() { echo 'int main(void){return 0;}' | cc -x c - -o /dev/null -lOpenCL; }
 has_platform() { ls /etc/OpenCL/vendors/*.icd; }
+has_library() { python3 -c "import ctypes, sys; ctypes.CDLL(sys.argv[1])" "$1"; }
 has_python_headers() { test -e "$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["include"])')/Python.h"; }
 has_syntax() { vim --version | grep -q +syntax; }
 has_numpy() { # a python3 of the user's own, or Debian's
@@ -52,7 +53,9 @@ look() {
         wish emacs-nox has emacs
         wish fish has fish
         wish g++ has c++
+        wish git has git
         wish groff-base has groff
+        wish libedit2 has_library libedit.so.2
         wish libopenmpi-dev has mpicc
         wish lowdown has lowdown
         wish openmpi-bin has mpirun

@@ -161,7 +161,7 @@ int dataset_main(int argc, char **argv)
          .take = take_word, .values = RT_NUMBERS(NAMED, )},
         {0}};
     Gen g = {.a = arena_new()};
-    const Args args = {"minifut dataset", about, rows, 0, &g, take_bounds, take_word, NULL};
+    const Args args = {"minifut dataset", about, rows, 0, &g, take_bounds, take_word, NULL, NULL};
     int code = args_read(&args, argc, argv);
     if (code < 0 && !g.orders.n) {
         args_help(&args, stderr);

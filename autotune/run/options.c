@@ -199,7 +199,7 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
         {"-q, --quiet", "only errors and the summary", .flag = &o->quiet},
         {0}};
     Taking t = {{arena_printf(a, "minifut %s", tool->name), tool->about, rows, tool->which, &t,
-                 NULL, take_word, "sf"},
+                 NULL, take_word, "sf", NULL},
                 o};
     int code = args_read(&t.args, argc, argv);
     if (code >= 0)

@@ -234,7 +234,10 @@ Server *server_start(const char *prog, bool forked, int ranks, const char *const
         int n = (int)strlen(log);
         while (n && log[n - 1] == '\n')
             n--;
-        out_printf(why, "%s does not start as a server: %.*s", prog, n, log);
+        if (server_interrupted()) /* while it started */
+            out_puts(why, "interrupted");
+        else
+            out_printf(why, "%s does not start as a server: %.*s", prog, n, log);
         server_stop(s);
         return NULL;
     }

@@ -274,6 +274,11 @@ const Exp *ex_guard(const Explain *x, const Exp *e)
     return test && test->kind == E_SUFF ? test : NULL;
 }
 
+bool ex_is_kept(const Exp *e)
+{
+    return e->kind == E_SCRATCH && (e->attrs & ATTR_KEPT);
+}
+
 const Exp *ex_next_choice(const Explain *x, const Exp *choice)
 {
     const Body *els = choice->branch.else_;

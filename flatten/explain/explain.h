@@ -17,7 +17,8 @@ typedef struct {
 Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook);
 bool ex_elsewhere(const Explain *x, Place p);        /* in a file that the program imports */
 const Exp *ex_guard(const Explain *x, const Exp *e); /* the SUFF that an if tests; else NULL */
-const char *ex_par_text(Explain *x, Atom par);       /* n * p */
+bool ex_is_kept(const Exp *e);                 /* memory for what a loop keeps for its derivative */
+const char *ex_par_text(Explain *x, Atom par); /* n * p */
 /* The SHARE that a size is this rank's part of, which texts call n/ranks; NULL: it is none. */
 const Exp *ex_share(const Explain *x, Atom a);
 /* Sizes multiplied: how many elements an array has. */

@@ -132,6 +132,9 @@ static void thresholds(Explain *x, const Entry *en)
     static const char *const heads[] = {
         "threshold", "parallelism of the version", "in all", "asked where", "place", NULL};
     FlThresholds ts = fl_thresholds(x->cx, en);
+    if (!ts.n)
+        return;
+    out_puts(x->o, "<h3>Thresholds</h3>\n");
     html_table(x->o, heads);
     for (int i = 0; i < ts.n; i++) {
         const FlThreshold *t = &ts.at[i];
@@ -200,7 +203,7 @@ void fl_explain_html(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hoo
         html_section(o, arena_printf(cx->perm, "Entry point %s", en->name));
         out_puts(o, "<div class=\"scroll\"><ul class=\"tree\">\n");
         html_body(&x, en->body);
-        out_puts(o, "</ul></div>\n<h3>Thresholds</h3>\n");
+        out_puts(o, "</ul></div>\n");
         thresholds(&x, en);
         ranks(&x, en);
         out_puts(o, "<details><summary>How the rules made these versions</summary>\n");

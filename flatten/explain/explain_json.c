@@ -3,6 +3,8 @@
  *   {"kind": "kernel", "text": .., "words": .., "level": .., "loc": .., "thread": ..,
  *    "inside": [..]}
  *   {"kind": "loop" | "if", ..}
+ *   {"kind": "kept", "size": .., "elem": .., "strips": .., "loc": ..}: memory for what a loop keeps
+ *    for its derivative, so many numbers; strips: `#[stripmine]` has it keep fewer
  * and each leaf body begins with {"kind": "version", "id": N}. */
 #include "flatten/explain/explain.h"
 
@@ -35,9 +37,10 @@ static void json_seg(Explain *x, const Stm *s)
     member(x->o, "words", ex_sentence(x, e));
     out_puts(x->o, ", ");
     member(x->o, "loc", diag_place_str(e->loc));
-    if (body_has_seg(e->seg.body)) {
+    bool kernels = body_has_seg(e->seg.body);
+    if (kernels || body_any(e->seg.body, ex_is_kept))
         json_list(x, "inside", e->seg.body, false);
-    } else {
+    if (!kernels) {
         out_puts(x->o, ", ");
         member(x->o, "thread", ex_thread_text(x, e->seg.body));
     }
@@ -57,6 +60,18 @@ static void json_choice(Explain *x, const Exp *e, const Exp *suff)
     out_puts(x->o, "}");
 }
 
+static void json_kept(Explain *x, const Exp *e)
+{
+    Type t = e->scratch.type;
+    out_puts(x->o, "{\"kind\": \"kept\", ");
+    member(x->o, "size", ex_sizes_text(x, t.dims, t.rank));
+    out_puts(x->o, ", ");
+    member(x->o, "elem", prim_type_text[t.elem]);
+    out_printf(x->o, ", \"strips\": %s, ", attr_strips(e->attrs) ? "true" : "false");
+    member(x->o, "loc", diag_place_str(e->loc));
+    out_puts(x->o, "}");
+}
+
 /* False: nothing of interest in s. */
 static bool json_stm(Explain *x, const Stm *s, const char *sep)
 {
@@ -65,10 +80,13 @@ static bool json_stm(Explain *x, const Stm *s, const char *sep)
     bool loop = e->kind == E_LOOP && body_has_seg(e->loop.body);
     bool branch =
         e->kind == E_IF && (body_has_seg(e->branch.then_) || body_has_seg(e->branch.else_));
-    if (!exp_is_seg(e) && !suff && !loop && !branch)
+    bool kept = ex_is_kept(e);
+    if (!exp_is_seg(e) && !suff && !loop && !branch && !kept)
         return false;
     out_puts(x->o, sep);
-    if (exp_is_seg(e)) {
+    if (kept) {
+        json_kept(x, e);
+    } else if (exp_is_seg(e)) {
         json_seg(x, s);
     } else if (suff) {
         json_choice(x, e, suff);

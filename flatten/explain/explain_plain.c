@@ -223,7 +223,7 @@ static void plain_kept(Explain *x, const Exp *e)
 static void plain_stm(Explain *x, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (e->kind == E_SCRATCH && (e->attrs & ATTR_KEPT))
+    if (ex_is_kept(e))
         plain_kept(x, e);
     else if (exp_is_seg(e))
         plain_seg(x, s);

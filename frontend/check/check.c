@@ -25,7 +25,7 @@ static void parse_prelude(Ck *ck, File *f, const char *text)
     size_t n = strlen(text);
     ParseCtx ctx = {.a = ck->a, .text = text, .n = n, .file = &part};
     ctx.base = diag_source_add(f->path, text, n);
-    if (!parse_text(&ctx, false))
+    if (!parse_text(&ctx, PARSE_FILE))
         ice(((Loc){0, 0}), "the prelude does not parse");
     vec_append(ck->a, &f->decls, &part.decls);
     if (!f->text) {
@@ -55,17 +55,30 @@ bool fe_check_parsed(Ast *ast)
 {
     stage_enter("check");
     int errors = diag_errors();
-    Ck ck = {.a = ast->arena, .ast = ast, .exp = infer_exp, .apply = module_apply};
-    acc_type(&ck); /* of the outermost scope */
-    check_prelude(&ck);
+    Ck *ck = NEW(ast->arena, Ck);
+    *ck = (Ck){.a = ast->arena, .ast = ast, .exp = infer_exp, .apply = module_apply};
+    ast->checker = ck;
+    acc_type(ck); /* of the outermost scope */
+    check_prelude(ck);
     if (diag_errors() > errors) {
         diag_flush();
         ice(((Loc){0, 0}), "the prelude does not check");
     }
-    file_module(&ck, ast->main);
-    for (int i = 0; ck.abstract && i < ast->defs.n; i++)
-        reveal_def(&ck, ast->defs.at[i]);
-    check_entries(&ck);
-    ast->n_bindings = ck.n_bindings;
+    file_module(ck, ast->main);
+    for (int i = 0; ck->abstract && i < ast->defs.n; i++)
+        reveal_def(ck, ast->defs.at[i]);
+    check_entries(ck);
+    ast->n_bindings = ck->n_bindings;
     return diag_errors() == errors;
+}
+
+void fe_check_besides(Ast *ast, File *f)
+{
+    Ck *ck = ast->checker;
+    int had = ast->defs.n;
+    stage_enter("check");
+    file_module(ck, f);
+    for (int i = had; ck->abstract && i < ast->defs.n; i++)
+        reveal_def(ck, ast->defs.at[i]);
+    ast->n_bindings = ck->n_bindings;
 }

@@ -95,6 +95,7 @@ static bool mixed_operands(Call *c, int i, AType *t)
     ck_error(c->ck, c->e->app.args.at[i]->loc,
              "%s should be `%s`, but is %s; convert the left one with `f32.%s` or `f64.%s`",
              arg_words(c, i), s, said(c->ck, t), s, s);
+    offer_conversion(c->ck, c->e->app.args.at[0]->loc, have, want);
     return true;
 }
 

@@ -56,9 +56,10 @@ void check_attr(Ck *ck, const Attr *a)
         rt_spell_try(&sp, known[i].name);
     }
     int messages = diag_messages();
-    if (sp.nearest)
+    if (sp.nearest) {
         diag_warn(a->loc, "unknown attribute `%s`; did you mean `%s`?", a->name, sp.nearest);
-    else
+        diag_fix_word(a->loc, a->name, sp.nearest);
+    } else
         diag_warn(a->loc, "unknown attribute `%s` is ignored", a->name ? a->name : "(number)");
     diag_explained(messages, SECTION_ATTRIBUTES);
 }

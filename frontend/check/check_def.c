@@ -22,6 +22,8 @@ static AType *check_body(Ck *ck, Def *d, AType *want)
         ck_error(ck, at->loc, "`%s` should return %s, but this is %s%s", d->name,
                  said(ck, d->ret_type), said(ck, body),
                  *why ? why : conversion(ck, d->ret_type, body));
+        if (!*why)
+            offer_conversion(ck, at->loc, d->ret_type, body);
         ck_note(ck, d->ret->loc, "the result type is declared here");
         note_default(ck, at);
     }

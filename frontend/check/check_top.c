@@ -6,36 +6,51 @@
 
 #include <string.h>
 
-void check_top(Ck *ck, Def *d)
+/* Are the sizes there in time, of what has the right types? */
+static void check_times(Ck *ck, Def *d, int errors, int first_id)
 {
-    int errors = ck->errors = diag_errors();
-    forget_size_names(ck);
-    ck->trail.n = 0;
-    ck->wanted.n = 0;
-    ck->deferred.n = 0;
-    ck->skipped = false;
-    int first_id = ck->ids, messages;
-    check_def(ck, d);
-    zonk_def(ck, d);
-    d->bind->fresh = type_deref(d->bind->type)->kind != TY_FUN && ty_has_abstract(d->bind->type);
-    messages = diag_messages();
+    int messages = diag_messages();
     if (diag_errors() == errors && !ck->skipped)
         causality_def(ck, d, first_id);
     if (diag_errors() == errors && !ck->skipped && !d->params.n)
         check_applicable(ck, d, d->bind->type, first_id);
     diag_explained(messages, SECTION_SIZES);
-    d->wrong = diag_errors() > errors || ck->skipped;
-    if (d->wrong && ty_has_error(d->bind->type)) /* what is made of it is no error */
-        d->bind->type = ty_error(ck);
+}
+
+/* Then patterns and consumption. */
+static void check_use(Ck *ck, Def *d, int errors)
+{
     if (!d->wrong)
         exhaust_def(ck, d);
     d->wrong |= diag_errors() > errors;
-    messages = diag_messages();
+    int messages = diag_messages();
     if (!d->wrong)
         consume_def(ck, d);
     diag_explained(messages, SECTION_CONSUMPTION);
     if (diag_errors() == errors && !ck->applying && ck->file != ck->prelude)
         warn_def(ck, d);
+}
+
+void check_top(Ck *ck, Def *d)
+{
+    int errors = ck->errors = diag_errors();
+    bool names_only = ck->ast->names_only;
+    forget_size_names(ck);
+    ck->trail.n = 0;
+    ck->wanted.n = 0;
+    ck->deferred.n = 0;
+    ck->skipped = false;
+    int first_id = ck->ids;
+    check_def(ck, d);
+    zonk_def(ck, d);
+    d->bind->fresh = type_deref(d->bind->type)->kind != TY_FUN && ty_has_abstract(d->bind->type);
+    if (!names_only)
+        check_times(ck, d, errors, first_id);
+    d->wrong = diag_errors() > errors || ck->skipped;
+    if (d->wrong && ty_has_error(d->bind->type)) /* what is made of it is no error */
+        d->bind->type = ty_error(ck);
+    if (!names_only)
+        check_use(ck, d, errors);
     if (!ck->supposing)
         vec_push(ck->a, &ck->ast->defs, d);
 }
@@ -231,6 +246,14 @@ static bool is_entry(const Def *d)
     return d->entry || !strcmp(d->name, "main");
 }
 
+/* The function of which an expression is the name: its parameters and sizes have names, too. */
+static Def *meant(const Ck *ck, Def *d)
+{
+    const AExp *e = d->body;
+    const Binding *b = ck->ast->main->exp && e->kind == AE_VAR ? e->var.bind : NULL;
+    return b && b->kind == BIND_DEF && !b->stands && b->def->params.n ? b->def : d;
+}
+
 void check_entries(Ck *ck)
 {
     const Decls *ds = &ck->ast->main->decls;
@@ -238,7 +261,28 @@ void check_entries(Ck *ck)
         Def *d = ds->at[i].def;
         int messages = diag_messages();
         if (d && is_entry(d) && !d->wrong) /* of a wrong one the type is a guess */
-            add_entry(ck, d);
+            add_entry(ck, meant(ck, d));
         diag_explained(messages, SECTION_ENTRIES);
     }
+}
+
+/* --- Values --------------------------------------------------------------------------------- */
+
+FeValue fe_value(const Def *d)
+{
+    const AType *t = type_deref(d->bind->type);
+    bool general = d->bind->tparams.n || has_type_var(NULL, t);
+    return t->kind == TY_FUN || (!general && ty_has_fun(t)) ? FE_FUNCTION
+           : has_acc(NULL, t)                               ? FE_WRITING
+           : general                                        ? FE_GENERAL
+                                                            : FE_VALUE;
+}
+
+void fe_add_value(Ast *ast, Def *d)
+{
+    EntryPoint ep = {.def = d, .name = d->name, .result = d->bind->type};
+    EntryParam result = {
+        .name = intern("out0"), .type = d->bind->type, .te = d->ret, .loc = d->loc};
+    vec_push(ast->arena, &ep.results, result);
+    vec_push(ast->arena, &ast->entries, ep);
 }

@@ -2,6 +2,7 @@
 #include "frontend/check/check.h"
 
 #include "base/intern.h"
+#include "common/prim.h"
 
 #include <string.h>
 
@@ -492,7 +493,7 @@ static AType *function(Ck *ck, TypeExp *te, How *how)
     Scopes scopes = scopes_now(ck);
     Binding *name = NULL;
     if (te->name) {
-        name = te->bind = new_binding(ck, BIND_LOCAL, te->name, te->loc);
+        name = te->bind = new_binding(ck, BIND_LOCAL, te->name, te->name_loc);
         name->type = p;
         bind_name(ck, name);
     }
@@ -535,12 +536,15 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
     return how->at == AT_RESULT ? t : ty_subst(ck, t, &s);
 }
 
-static bool holds_only_scalars(const AType *t)
+/* Is it written as scalars alone? What a name stands for may be another type elsewhere: that of a
+ * module type, in another module. */
+static bool says_only_scalars(const TypeExp *te)
 {
-    t = type_deref(t);
-    bool only = t->kind == TY_SCALAR || type_is_composite(t);
-    for (int i = 0; type_is_composite(t) && i < t->elems.n && only; i++)
-        only = holds_only_scalars(t->elems.at[i]);
+    PrimType prim;
+    bool only = te->kind == TE_TUPLE || te->kind == TE_RECORD ||
+                (te->kind == TE_NAME && prim_named(te->name, &prim));
+    for (int i = 0; i < te->args.n && only; i++)
+        only = says_only_scalars(te->args.at[i]);
     return only;
 }
 
@@ -583,7 +587,7 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
         AType *t = NEW(ck->a, AType);
         *t = *convert(ck, te->elem, how);
         t->unique = t->kind != TY_ERROR;
-        if (holds_only_scalars(t))
+        if (says_only_scalars(te->elem))
             diag_warn(te->loc, "`*` has no effect on `%s`, which holds no arrays",
                       show(ck, ty_plain(ck, t)));
         return t;

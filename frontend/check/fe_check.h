@@ -8,9 +8,25 @@
  * marks [check]. False if there were errors; at once if there were syntax errors before. */
 bool fe_check(Ast *ast);
 
+/* --- For sessions --------------------------------------------------------------------------- */
+
+/* What can be done with the value that a checked definition without parameters has. */
+typedef enum {
+    FE_VALUE,    /* printed */
+    FE_FUNCTION, /* it is or holds a function: nothing */
+    FE_GENERAL,  /* its type has parameters: nothing, before they are said */
+    FE_WRITING,  /* it is or holds an accumulator: nothing */
+} FeValue;
+FeValue fe_value(const Def *d);
+/* Makes an entry point of a definition that is FE_VALUE, which gives one value. */
+void fe_add_value(Ast *ast, Def *d);
+
 /* --- For editors ---------------------------------------------------------------------------- */
 
 /* As fe_check, but of what has been parsed, if not all has: messages then follow from what is
  * missing. */
 bool fe_check_parsed(Ast *ast);
+/* Checks another file (fe_parse_besides) of a tree that was checked; bindings of files that both
+ * import are the same. */
+void fe_check_besides(Ast *ast, File *f);
 #endif

@@ -44,23 +44,35 @@ static const char *said_name(const Inst *in, const Spec *s)
     return arena_printf(in->ck->a, "%s%s", in->path, s->name);
 }
 
-static void mismatch(Inst *in, const Spec *s, Loc have, const char *message)
+/* False: that was not said. */
+static bool mismatch(Inst *in, const Spec *s, Loc have, const char *message)
 {
     Ck *ck = in->ck;
     in->view->wrong = true;
     if (in->quiet)
-        return;
+        return false;
     ck->mismatches = in->at.beg == ck->mismatched.beg ? ck->mismatches + 1 : 1;
     ck->mismatched = in->at;
     if (ck->mismatches == MAX_MISMATCHES + 1)
         ck_note(ck, s->loc, "that is not all: `%s` and perhaps others are not as specified either",
                 said_name(in, s));
     if (ck->mismatches > MAX_MISMATCHES)
-        return;
+        return false;
     ck_error(ck, in->at, "%s", message);
     ck_note(ck, s->loc, "`%s` is specified here", said_name(in, s));
     if (have.beg)
         ck_note(ck, have, "and defined here");
+    return true;
+}
+
+/* what: the kind and name of what the module does not have. */
+static void lacks(Inst *in, const Spec *s, Space space, const char *what)
+{
+    Ck *ck = in->ck;
+    const Binding *near = nearest_member(ck, in->have, s->name, space);
+    const char *hint = near ? arena_printf(ck->a, "; did you mean `%s`?", near->name) : "";
+    if (mismatch(in, s, NO_LOC, arena_printf(ck->a, "this module has no %s%s", what, hint)) && near)
+        diag_fix_word(near->loc, near->name, s->name);
 }
 
 void add_meanings(Ck *ck, Subst *s, const Subst *more)
@@ -111,13 +123,15 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
 {
     Ck *ck = in->ck;
     Binding *have = module_member(ck, in->have, s->name, SPACE_TERM);
-    if (!have || have->kind == BIND_MODULE) {
-        mismatch(in, s, have ? have->loc : (Loc){0, 0},
-                 arena_printf(ck->a,
-                              have ? "`%s` of this module is a module, not a value of type `%s`%s"
-                                   : "this module has no value `%s` of type `%s`%s",
-                              said_name(in, s), show(ck, b->type),
-                              have ? "" : nearest_member(ck, in->have, s->name, SPACE_TERM)));
+    if (!have) {
+        lacks(in, s, SPACE_TERM,
+              arena_printf(ck->a, "value `%s` of type `%s`", said_name(in, s), show(ck, b->type)));
+        return;
+    }
+    if (have->kind == BIND_MODULE) {
+        mismatch(in, s, have->loc,
+                 arena_printf(ck->a, "`%s` of this module is a module, not a value of type `%s`",
+                              said_name(in, s), show(ck, b->type)));
         return;
     }
     b->kind = have->kind;
@@ -125,6 +139,7 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     b->builtin = have->builtin;
     b->scalar = have->scalar;
     b->stands = have;
+    note_match(ck, s->loc, have->loc);
     const AType *is = type_deref(b->type);
     if (is->kind == TY_SCALAR && is->scalar == T_I64)
         vec_push(ck->a, in->seen, b);
@@ -169,8 +184,9 @@ static void spec_value(Inst *in, const Spec *s)
                  "the size of a parameter must have a name in a specification, as in `val %s [n] : "
                  "[n]t -> ...`",
                  s->name);
-    AType *t =
-        check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
+    TypeExp *te = clone_type(ck->a, s->te);
+    AType *t = check_type(ck, te, names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
+    note_type(ck, &tps, te);
     ck->level--;
     ck->sizes = outer;
     if (ty_has_error(t)) {
@@ -360,13 +376,12 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     Ck *ck = in->ck;
     Binding *have = module_member(ck, in->have, s->name, SPACE_TYPE);
     if (!have) {
-        mismatch(in, s, (Loc){0, 0},
-                 arena_printf(ck->a, "this module has no type `%s`%s", said_name(in, s),
-                              nearest_member(ck, in->have, s->name, SPACE_TYPE)));
+        lacks(in, s, SPACE_TYPE, arena_printf(ck->a, "type `%s`", said_name(in, s)));
         given_up(ck, d);
         return;
     }
     TypeDecl *h = have->tdecl;
+    note_match(ck, s->loc, have->loc);
     if (!params_fit(&d->tparams, &h->tparams)) {
         mismatch(in, s, have->loc,
                  arena_printf(ck->a, "type `%s` of this module has other parameters than specified",
@@ -412,6 +427,7 @@ static void spec_type(Inst *in, const Spec *s)
     if (s->te) {
         d->te = clone_type(ck->a, s->te);
         check_type_decl(ck, d);
+        note_type(ck, &d->tparams, d->te);
         for (r = in->with; r; r = r->up)
             note_refined(ck, d, r);
     } else if (r && !params_fit(&d->tparams, &r->decl->tparams)) {
@@ -430,6 +446,7 @@ static void spec_type(Inst *in, const Spec *s)
         Scopes scopes = scopes_now(ck);
         Bindings params = {0};
         check_tparams(ck, &d->tparams, &params);
+        note_type(ck, &d->tparams, NULL);
         scopes_back(ck, scopes);
         bind_type(ck, d);
         d->module = ck->path;
@@ -471,16 +488,18 @@ static void spec_module(Inst *in, const Spec *s)
     inner.view = module_new(ck, s->loc);
     if (in->have) {
         Binding *have = module_member(ck, in->have, s->name, SPACE_TERM);
-        if (!have || have->kind != BIND_MODULE) {
-            mismatch(in, s, have ? have->loc : (Loc){0, 0},
-                     arena_printf(ck->a,
-                                  have ? "`%s` of this module is a value, not a module%s"
-                                       : "this module has no module `%s`%s",
-                                  said_name(in, s),
-                                  have ? "" : nearest_member(ck, in->have, s->name, SPACE_TERM)));
+        if (!have) {
+            lacks(in, s, SPACE_TERM, arena_printf(ck->a, "module `%s`", said_name(in, s)));
+            return;
+        }
+        if (have->kind != BIND_MODULE) {
+            mismatch(in, s, have->loc,
+                     arena_printf(ck->a, "`%s` of this module is a value, not a module",
+                                  said_name(in, s)));
             return;
         }
         inner.have = have->module;
+        note_match(ck, s->loc, have->loc);
     }
     const char *path = ck->path;
     ck->path = arena_printf(ck->a, "%s%s.", path ? path : "", s->name);
@@ -628,6 +647,7 @@ static void instance_with(Inst *in, const ModType *t)
     d->te = clone_type(ck->a, t->te);
     Scopes scopes = scopes_now(ck);
     check_type_decl(ck, d);
+    note_type(ck, &d->tparams, d->te);
     scopes_back(ck, scopes);
     d->lifted = lifted_of(d->type);
     int fuel = MAX_SPECS;

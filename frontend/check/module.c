@@ -313,13 +313,20 @@ static void open_members(Ck *ck, Module *m, bool local)
     module_each(ck, m, open_member, &o);
 }
 
+/* Is it not known outside of the file or module at work? */
+static bool stays_inside(const Ck *ck, const Decl *d)
+{
+    bool local = d->local || (d->import && !d->open);
+    return local && !(ck->file->bare && ck->module == ck->file->module);
+}
+
 static void check_open(Ck *ck, Decl *d)
 {
     Module *m = d->import ? d->import->file ? file_module(ck, d->import->file) : NULL
                           : check_module(ck, d->mod);
     if (m && is_parametric(m))
         ck_error(ck, d->loc, "a parametric module cannot be opened: apply it first");
-    bool local = d->local || (d->import && !d->open);
+    bool local = stays_inside(ck, d);
     if (!m || m->wrong || is_parametric(m)) {
         ck->lost = true;
         ck->module->wrong |= !local; /* members may be missing */
@@ -399,7 +406,7 @@ static void check_decl(Ck *ck, Decl *d)
     case D_MODULE: check_module_decl(ck, d); break;
     case D_MODTYPE: check_modtype_decl(ck, d); break;
     }
-    if (!d->local)
+    if (!stays_inside(ck, d))
         vec_push(ck->a, &ck->module->members, d->bind);
 }
 

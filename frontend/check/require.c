@@ -28,9 +28,12 @@ bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
                  said(ck, have));
     else if (ck->why_a.beg && !strcmp(show(ck, ty_plain(ck, want)), show(ck, ty_plain(ck, have))))
         size_error(ck, at->loc, what);
-    else
+    else {
         ck_error(ck, at->loc, "%s should be %s, but is %s%s", what, said(ck, want), said(ck, have),
                  *why ? why : conversion(ck, w, have));
+        if (!*why)
+            offer_conversion(ck, at->loc, w, have);
+    }
     note_default(ck, at);
     if (ck->why_varies)
         ck_note(ck, at->loc,

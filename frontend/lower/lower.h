@@ -10,4 +10,13 @@
  * (ir_verify) in the SOAC dialect. What is not supported is reported (diag_limit); then NULL. */
 Prog *fe_lower(Ctx *cx, const Ast *ast);
 
+/* Which values of the top level are at hand: asked once an entry for each that it needs, without
+ * type and size parameters. Those that are become further parameters of the entry, in the order of
+ * asking. */
+typedef struct {
+    bool (*has)(void *env, const Def *def);
+    void *env;
+} FeGiven;
+Prog *fe_lower_given(Ctx *cx, const Ast *ast, const FeGiven *given);
+
 #endif

@@ -12,6 +12,13 @@ Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env_use)
                             .env_use = env_use});
 }
 
+/* What a value is said to be, of one that the entry gets. */
+static Val *given_value(Low *L, const Def *def)
+{
+    const EntryParam p = {.name = def->name, .type = def->bind->type, .loc = def->loc};
+    return entry_params(L, &p, 1).at[0];
+}
+
 /* A top-level value: computed at the start of the entry, once. Those with type or size parameters
  * are computed at each use. */
 static Val *global_value(Low *L, const Def *def, const AType *use, const Env *env_use)
@@ -34,7 +41,8 @@ static Val *global_value(Low *L, const Def *def, const AType *use, const Env *en
     L->unsafe = false;
     L->site = (Loc){0, 0};
     Env *env = tparams->n ? sizes_from_use(L, NULL, def->bind->type, use, env_use) : NULL;
-    Val *v = lower_exp(L, env, def->body);
+    bool given = !tparams->n && L->given && L->given->has(L->given->env, def);
+    Val *v = given ? given_value(L, def) : lower_exp(L, env, def->body);
     if (def->ret_type)
         v = match_type(L, &env, def->ret_type, v, def->body->loc);
     name_val(L, v, def->name);

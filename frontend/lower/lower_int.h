@@ -120,6 +120,8 @@ typedef VEC(ExtName) ExtNames;
 typedef struct Low {
     Ctx *cx;
     const Ast *ast;
+    Entry *entry;            /* being made */
+    const FeGiven *given;    /* or NULL */
     UserParams *user_params; /* of the entry */
     ExtNames *ext_names;     /* that entries write */
     Scope *sc, *root;        /* where statements go; the entry's body */
@@ -373,6 +375,11 @@ ExtType ext_type_of(Low *L, const AType *at); /* of a type without parameters */
  * of arrays. */
 void ext_leaves(Low *L, const AType *at, const Val *v, Atoms *out);
 
+/* --- lower_param.c -------------------------------------------------------------------------- */
+
+/* Values that the entry gets as further arguments. */
+Vals entry_params(Low *L, const EntryParam *params, int n);
+
 /* --- lower_soac.c, lower_acc.c, lower_array.c, lower_prim.c: builtins ----------------------- */
 
 /* NULL if the builtin is not of that file's. */
@@ -414,9 +421,5 @@ Val *apply_fun(Low *L, Val *fn, const Vals *args, Loc loc);
 
 /* What L->exp is. */
 Val *eval_exp(Low *L, Env *env, const AExp *e);
-
-/* --- lower_entry.c -------------------------------------------------------------------------- */
-
-Entry lower_entry(Low *L, const EntryPoint *ep);
 
 #endif

@@ -181,7 +181,7 @@ static AType *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindin
 static Binding *make(Ck *ck, const char *name, const Row *r, const PrimType *t, const PrimType *u)
 {
     ParseCtx ctx = {.a = ck->a, .text = r->scheme, .n = strlen(r->scheme)};
-    if (!parse_text(&ctx, true))
+    if (!parse_text(&ctx, PARSE_TYPE))
         ice(((Loc){0, 0}), "scheme of `%s` does not parse", name);
     Binding *b = new_binding(ck, BIND_BUILTIN, name, ((Loc){0, 0}));
     Scheme sc = {.ck = ck, .t = t};

@@ -11,6 +11,12 @@ void note_name(Ck *ck, Loc loc, int part, Binding *b)
         vec_push(ck->a, ck->ast->uses, (NameUse){loc, part, b});
 }
 
+void note_match(Ck *ck, Loc asked, Loc given)
+{
+    if (ck->ast->uses)
+        vec_push(ck->a, &ck->ast->matches, (NameMatch){asked, given});
+}
+
 /* Of a value, the modules in front of it. */
 static void note_parts(Ck *ck, const char *name, Loc loc, Space space)
 {
@@ -34,6 +40,46 @@ static void note_parts(Ck *ck, const char *name, Loc loc, Space space)
 void note_module(Ck *ck, const char *name, Loc loc)
 {
     note_parts(ck, name, loc, SPACE_TERM);
+}
+
+static TreeParts noting(Ck *ck);
+
+static void note_exp(void *env, AExp **at)
+{
+    AExp *e = *at;
+    TreeParts p = noting(env);
+    if (e->kind == AE_VAR) {
+        int part = 0;
+        for (const char *s = e->var.name; (s = strchr(s, '.')) && !is_operator_name(e->var.name);
+             s++)
+            part++;
+        note_name(env, e->loc, part, e->var.bind);
+    }
+    aexp_parts(e, &p);
+}
+
+static void note_type_exp(void *env, TypeExp **at)
+{
+    TypeExp *t = *at;
+    TreeParts p = noting(env);
+    if (t->kind == TE_FUN)
+        note_name(env, t->name_loc, 0, t->bind);
+    texp_parts(t, &p);
+}
+
+static TreeParts noting(Ck *ck)
+{
+    return (TreeParts){.env = ck, .exp = note_exp, .type = note_type_exp};
+}
+
+void note_type(Ck *ck, const TParams *tps, TypeExp *te)
+{
+    if (!ck->ast->uses)
+        return;
+    for (int i = 0; i < tps->n; i++)
+        note_name(ck, tps->at[i].loc, 0, tps->at[i].bind);
+    if (te)
+        note_type_exp(ck, &te);
 }
 
 /* --- Look-up -------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "base/intern.h"
 #include "common/spell.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* Where the name is declared further down, {0,0} if it is not. */
@@ -174,13 +175,13 @@ static void try_member(void *env, Binding *b)
         rt_spell_try(t->sp, b->name);
 }
 
-const char *nearest_member(Ck *ck, Module *m, const char *name, Space space)
+const Binding *nearest_member(Ck *ck, Module *m, const char *name, Space space)
 {
     rt_spelling sp = rt_spell(name);
     Try t = {&sp, space};
     if (!is_operator_name(name))
         module_each(ck, m, try_member, &t);
-    return sp.nearest ? arena_printf(ck->a, "; did you mean `%s`?", sp.nearest) : "";
+    return sp.nearest ? module_member(ck, m, intern(sp.nearest), space) : NULL;
 }
 
 static void try_scope(Ck *ck, Space space, rt_spelling *sp)
@@ -229,10 +230,11 @@ static void report_member(Ck *ck, const char *name, Loc loc, Space space)
     else {
         if (!is_operator_name(member))
             module_each(ck, m, try_member, &t);
-        if (sp.nearest)
+        if (sp.nearest) {
             ck_error(ck, loc, "unknown %s `%s.%s`; did you mean `%s.%s`?", space_words[space],
                      module, member, module, sp.nearest);
-        else
+            diag_fix_word(loc, member, sp.nearest);
+        } else
             ck_error(ck, loc, "`%s` has no %s `%s`", module,
                      space == SPACE_TERM ? "member" : space_words[space], member);
     }
@@ -271,10 +273,13 @@ static bool told_unknown(Ck *ck, const char *name)
 /* near: what may have been meant, or NULL. */
 static void report_unknown(Ck *ck, const char *what, const char *name, const char *near, Loc loc)
 {
-    if (near)
-        ck_error(ck, loc, "unknown %s `%s`; did you mean `%s`?", what, name, near);
-    else
+    if (!near) {
         ck_error(ck, loc, "unknown %s `%s`", what, name);
+        return;
+    }
+    ck_error(ck, loc, "unknown %s `%s`; did you mean `%s`?", what, name, near);
+    bool word = isalpha((unsigned char)*near) || *near == '_';
+    diag_fix_word(loc, name, word ? near : arena_printf(ck->a, "(%s)", near));
 }
 
 void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)

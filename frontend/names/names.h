@@ -118,14 +118,19 @@ void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b);
 void report_no_module(Ck *ck, const char *name, Loc loc, const Binding *b);
 void report_no_sig(Ck *ck, const char *name, Loc loc);
 void report_no_type(Ck *ck, const char *name, Loc loc);
-/* "; did you mean `x`?" of a member that is called alike, or "". */
-const char *nearest_member(Ck *ck, Module *m, const char *name, Space space);
+/* The member that is called alike, or NULL. */
+const Binding *nearest_member(Ck *ck, Module *m, const char *name, Space space);
 
 /* --- lookup.c ------------------------------------------------------------------------------- */
 
 /* Keeps for editors that part `part` of the name at loc is b. */
 void note_name(Ck *ck, Loc loc, int part, Binding *b);
-/* The same for all parts of the name of a module. */
+/* Keeps for editors that what a module type asks for at one place is given at the other. */
+void note_match(Ck *ck, Loc asked, Loc given);
+/* The names that a type in a module type binds, and those of its sizes: no declaration holds them.
+ * te: or NULL. */
+void note_type(Ck *ck, const TParams *tps, TypeExp *te);
+/* As note_name, for all parts of the name of a module. */
 void note_module(Ck *ck, const char *name, Loc loc);
 /* What a name ("x", "A.B.x") means at that place; NULL, and a message, if it means nothing. */
 Binding *find_value(Ck *ck, const char *name, Loc loc);

@@ -202,11 +202,6 @@ AExp *mk_index(ParseCtx *c, AExp *arr, ADimIndices dims, Loc loc)
     AExp *e = mk_exp(c, AE_INDEX, loc);
     if (!dims.n)
         parse_error(c, loc, "an index needs at least one dimension");
-    if (arr->kind == AE_INDEX && !arr->parens) {
-        const char *a = arr->index.e->kind == AE_VAR ? arr->index.e->var.name : "a";
-        parse_error(c, loc, "an index does not follow another: write `%s[i, j]`, or `(%s[i])[j]`",
-                    a, a);
-    }
     e->index.e = arr;
     e->index.dims = dims;
     DEEPEN(c, e, arr);
@@ -526,10 +521,11 @@ TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, NameLocs sizes, TypeExp *inner, Lo
     return t;
 }
 
-TypeExp *mk_tfun(ParseCtx *c, const char *pname, TypeExp *p, TypeExp *r, Loc loc)
+TypeExp *mk_tfun(ParseCtx *c, NameLoc pname, TypeExp *p, TypeExp *r, Loc loc)
 {
     TypeExp *t = mk_type(c, TE_FUN, loc);
-    t->name = pname;
+    t->name = pname.name;
+    t->name_loc = pname.loc;
     t->param = p;
     t->elem = r;
     DEEPEN(c, t, p);

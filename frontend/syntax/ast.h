@@ -318,6 +318,7 @@ struct TypeExp {
     int depth; /* of the tree below, for the parser's limit; Pat and AExp too */
     Loc loc;
     const char *name;
+    Loc name_loc;  /* TE_FUN: of the parameter's name */
     TypeExps args; /* TE_NAME arguments; elements of tuples and records */
     Names names;
     NameLocs sizes;
@@ -676,7 +677,10 @@ typedef struct File {
     const char *text; /* n bytes, which begin at `base` in the table of all sources */
     size_t n;
     uint32_t base;
-    bool parsed; /* without a syntax error */
+    bool parsed;     /* without a syntax error */
+    bool unfinished; /* its first syntax error is that it ends */
+    bool exp;        /* an expression, of which a definition was made */
+    bool bare;       /* a piece of a session: others see what is local or imported in it, too */
     Decls decls;
     VEC(Import *) imports; /* all, those inside modules too */
     int state;             /* of loading and of checking, for cycles */
@@ -711,6 +715,11 @@ typedef struct {
 } NameUse;
 typedef VEC(NameUse) NameUses;
 
+/* What a module type asks for, and what a module has for it: two names that must be one. */
+typedef struct {
+    Loc asked, given;
+} NameMatch;
+
 /* A whole program: the file, its imports, in the order of definition. */
 typedef struct Ast {
     Arena *arena;
@@ -722,6 +731,9 @@ typedef struct Ast {
     int n_bindings;          /* [check] uids are below */
     bool syntax_ok;          /* no errors while loading */
     NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
+    bool names_only;         /* for editors: what comes after types is left out */
+    VEC(NameMatch) matches;  /* [check] if there are `uses` */
+    struct Ck *checker;      /* [check] who did it, for files besides */
 } Ast;
 
 /* --- Copies of trees: each application of a parametric module checks its own --- */

@@ -9,7 +9,6 @@
 
 static void pr_exp(Pr *p, const AExp *e);
 static void pr_form(Pr *p, const AExp *e);
-static void pr_param(Pr *p, const Pat *x);
 
 /* Operands of applications: anything but an atom gets parentheses. */
 static void pr_atom(Pr *p, const AExp *e)
@@ -81,7 +80,7 @@ static void pr_pat(Pr *p, const Pat *x)
     }
 }
 
-static void pr_param(Pr *p, const Pat *x)
+void pr_param(Pr *p, const Pat *x)
 {
     bool parens = x->kind == P_ASCRIBE || (x->kind == P_CONSTR && x->elems.n) ||
                   (x->kind == P_LIT && x->lit->kind == AE_APP) || (p->types && x->kind == P_VAR);

@@ -63,6 +63,12 @@ static const Row rows[] = {
     {',', NULL, NULL, ')', 0, ',', "each parameter and argument has brackets of its own"},
 };
 
+/* Tokens that other languages write for one that might stand there. */
+static const struct {
+    int token, wants;
+    const char *meant;
+} meant[] = {{'=', THEN, "=="}, {'~', STRING, "!"}};
+
 /* Behind the pattern of a case, in front of its arrow. */
 static const Row in_case[] = {
     {BAR, NULL, NULL, ARROW, 0, 0, ONE_PATTERN},
@@ -160,6 +166,14 @@ static Loc line_as_left(const ParseCtx *ctx, Loc open)
         }
     }
     return (Loc){0, 0};
+}
+
+const char *syntax_meant(const SyntaxError *e)
+{
+    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+        if (meant[i].token == e->token && e->has[meant[i].wants])
+            return meant[i].meant;
+    return NULL;
 }
 
 void note_open(const ParseCtx *ctx, const SyntaxError *e)

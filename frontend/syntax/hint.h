@@ -14,6 +14,8 @@ typedef struct {
 
 /* `; what to do`, or "". */
 const char *syntax_hint(ParseCtx *ctx, const SyntaxError *e);
+/* The token that is meant, or NULL. */
+const char *syntax_meant(const SyntaxError *e);
 /* Points at the innermost open bracket if closing it is what would have helped. */
 void note_open(const ParseCtx *ctx, const SyntaxError *e);
 

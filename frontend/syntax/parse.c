@@ -1,10 +1,13 @@
 /* Texts as trees: above the grammar (parse.y), which is above the scanner (lex.l, scan.c). */
 #include "frontend/syntax/concrete.h"
 
-bool parse_text(ParseCtx *ctx, bool as_type)
+bool parse_text(ParseCtx *ctx, ParseAs as)
 {
     void *scanner = scan_begin(ctx);
-    ctx->start = as_type ? START_TYPE : START_FILE;
+    static const int starts[] = {
+        [PARSE_FILE] = START_FILE, [PARSE_TYPE] = START_TYPE, [PARSE_EXP] = START_EXP};
+    ctx->as = as;
+    ctx->start = starts[as];
     ctx->line_at = ctx->base;
     yyparse(scanner, ctx);
     scan_end(scanner);

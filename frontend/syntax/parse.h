@@ -15,6 +15,9 @@ typedef struct {
 
 typedef struct Concrete Concrete;
 
+/* What a text is. */
+typedef enum { PARSE_FILE, PARSE_TYPE, PARSE_EXP } ParseAs;
+
 typedef struct ParseCtx {
     Arena *a;
     uint32_t base; /* offset of the file's first byte */
@@ -22,8 +25,10 @@ typedef struct ParseCtx {
     uint32_t pos;  /* offset of the next byte to scan */
     const char *text;
     size_t n;
-    File *file;        /* receives the declarations */
-    TypeExp *type;     /* result when the text is a type */
+    File *file;    /* receives the declarations */
+    TypeExp *type; /* result when the text is a type */
+    AExp *exp;     /* ... an expression */
+    ParseAs as;
     int start;         /* pseudo token that selects the start symbol, 0 once it was sent */
     uint32_t index_at; /* a `[` at this offset is an index: it touches the operand before it */
     uint32_t line_at;  /* offset of the beginning of the current line */
@@ -31,14 +36,15 @@ typedef struct ParseCtx {
     bool recovering;   /* skip tokens until a declaration starts */
     bool at_decl;      /* the token scanned last may start a declaration */
     bool too_deep;     /* reported; the scanner has gone quiet */
+    bool unfinished;   /* the first syntax error is that the text ends: more may mend it */
     int errors;
     VEC(Loc) docs;      /* `-- |` comments, each with the comment lines that follow it at once */
     uint32_t docs_from; /* where the last declaration ended, or a list of them began */
     Concrete *concrete; /* what was written is kept there (concrete.h), or NULL */
 } ParseCtx;
 
-/* Parses ctx->text into ctx->file (as_type false) or ctx->type; false on syntax errors. */
-bool parse_text(ParseCtx *ctx, bool as_type);
+/* Parses ctx->text into ctx->file, ctx->type or ctx->exp; false on syntax errors. */
+bool parse_text(ParseCtx *ctx, ParseAs as);
 /* Counts and reports a syntax error. */
 void parse_error(ParseCtx *ctx, Loc loc, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -140,7 +146,7 @@ TypeExp *mk_targ(ParseCtx *c, TypeExp *t, TypeExp *arg, Loc loc);
 TypeExp *mk_tarray(ParseCtx *c, TypeExp *size, TypeExp *elem, Loc loc);
 TypeExp *mk_tsize(ParseCtx *c, AExp *dim, Loc loc);
 TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, NameLocs sizes, TypeExp *t, Loc loc);
-TypeExp *mk_tfun(ParseCtx *c, const char *pname, TypeExp *p, TypeExp *r, Loc loc);
+TypeExp *mk_tfun(ParseCtx *c, NameLoc pname, TypeExp *p, TypeExp *r, Loc loc);
 TypeExp *mk_ttuple(ParseCtx *c, TypeExps ts, Loc loc);
 TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc);
 /* The sum type `sum` (NULL: none yet) with one more alternative; and one that holds more. */

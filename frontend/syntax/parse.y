@@ -81,7 +81,7 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 }
 
 %token YYEOF 0 "end of file"
-%token START_FILE START_TYPE
+%token START_FILE START_TYPE START_EXP
 %token DEF "`def`" ENTRY "`entry`" LOCAL "`local`" OPEN "`open`" TYPE "`type`" IMPORT "`import`" LET "`let`"
 %token MODULE "`module`" INCLUDE "`include`" VAL "`val`" MATCH "`match`" CASE "`case`"
 %token IF "`if`" THEN "`then`" ELSE "`else`" IN "`in`" LOOP "`loop`" FOR "`for`" WHILE "`while`"
@@ -147,6 +147,7 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 
 start: START_FILE decls
      | START_TYPE type { ctx->type = $type; }
+     | START_EXP exp { ctx->exp = $exp; }
 
 decls: %empty
      | decls decl { PUSH(ctx->file->decls, *$2); }
@@ -330,8 +331,8 @@ pat_fields: ID { $$ = (Fields){0}; FIELD($$, pats, $1.name, mk_pvar(ctx, $1)); }
 /* ---- Types ---- */
 
 type: term
-    | term ARROW type { $$ = mk_tfun(ctx, NULL, $1, $3, @$); }
-    | '(' ID ':' type ')' ARROW type { $$ = mk_tfun(ctx, $2.name, $4, $7, @$);
+    | term ARROW type { $$ = mk_tfun(ctx, (NameLoc){0}, $1, $3, @$); }
+    | '(' ID ':' type ')' ARROW type { $$ = mk_tfun(ctx, $2, $4, $7, @$);
                                        $$->loc.beg = @2.beg; }
     | '?' sizes '.' type { $$ = mk_twrap(ctx, TE_EXISTS, $2, $4, @$); }
 
@@ -687,23 +688,27 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
     (void)scanner;
     yysymbol_kind_t t = yypcontext_token(yyctx);
     Loc loc = *yypcontext_location(yyctx);
+    ctx->unfinished |= t == YYSYMBOL_YYEOF && !ctx->errors;
     if (ctx->too_deep || (t == YYSYMBOL_ID && !is_name_at(ctx, loc))) /* scan_bad has complained */
         return 0;
     const char *tok = token_text(ctx, t, loc), *want = expected_text(ctx, yyctx);
     Expected e = expected_tokens(yyctx);
     SyntaxError error = syntax_error_at(t, &e, loc);
     bool ends = begins_line(ctx, loc) || e.has[YYSYMBOL_IN];
-    bool next = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
-                t == YYSYMBOL_IMPORT || t == YYSYMBOL_MODULE || t == YYSYMBOL_OPEN || t == YYSYMBOL_YYEOF;
-    const char *hint = syntax_hint(ctx, &error);
+    bool decl = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
+                t == YYSYMBOL_IMPORT || t == YYSYMBOL_MODULE || t == YYSYMBOL_OPEN;
+    bool next = t == YYSYMBOL_YYEOF || (decl && ctx->as == PARSE_FILE);
+    const char *hint = syntax_hint(ctx, &error), *meant = syntax_meant(&error);
     if (next && ends && (t == YYSYMBOL_YYEOF || !e.has[YYSYMBOL_VAL]) && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
         parse_error(ctx, ctx->before, "%s ends too early%s%s%s",
-                    t == YYSYMBOL_YYEOF ? "the file" : "the definition", *want ? ": expected " : "",
+                    t != YYSYMBOL_YYEOF ? "the definition" : ctx->as == PARSE_EXP ? "the expression" : "the file", *want ? ": expected " : "",
                     *want ? arena_printf(ctx->a, "%s after this", want) : "",
                     e.has[YYSYMBOL_IN] ? "; is the `in` of a `let` missing?" : "");
-    else
-        parse_error(ctx, loc, "unexpected %s%s%s%s", tok, *want ? ", expected " : "", want,
-                    hint);
+    else {
+        parse_error(ctx, loc, "unexpected %s%s%s%s", tok, *want ? ", expected " : "", want, hint);
+        if (meant)
+            diag_fix(loc, meant);
+    }
     if (!*hint)
         note_open(ctx, &error);
     return 0;

@@ -22,6 +22,7 @@ void fe_print_type_exp(Out *o, const TypeExp *te);
 void fe_print_head(Out *o, const Def *d);
 void fe_print_interface(Out *o,
                         const Def *d); /* the same with the types that are written as they are */
+void fe_print_param(Out *o, const Pat *p); /* `(x: i32)`, with the type that was found */
 void fe_print_type(Out *o, const TypeDecl *d);
 void fe_print_tparams(Out *o, const Bindings *tparams); /* ` [n] 'a`, of types that may be any */
 void fe_print_spec(Out *o, const Spec *s);              /* `val f: i32`, ... */

@@ -197,6 +197,13 @@ void fe_print_interface(Out *o, const Def *d)
     arena_free(p.a);
 }
 
+void fe_print_param(Out *o, const Pat *p)
+{
+    Pr pr = {.o = o, .types = true, .type_str = type_str, .a = arena_new()};
+    pr_param(&pr, p);
+    arena_free(pr.a);
+}
+
 void fe_print_type(Out *o, const TypeDecl *d)
 {
     Pr p = {.o = o, .a = arena_new()};

@@ -22,6 +22,7 @@ bool name_is_operator(const char *name); /* `+`, `f32.+` */
 void pr_te(Pr *p, const TypeExp *t);
 void pr_te_atom(Pr *p, const TypeExp *t);
 void pr_tparams(Pr *p, const TParams *tps);
+void pr_param(Pr *p, const Pat *x);
 void pr_head(Pr *p, const Def *d);
 void pr_def(Pr *p, const Def *d);
 

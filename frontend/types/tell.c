@@ -66,6 +66,27 @@ const char *class_words(TypeClass c)
     return "?";
 }
 
+static void offer(Ck *ck, Loc loc, PrimType to, PrimType from)
+{
+    diag_fix_around(loc, arena_printf(ck->a, "(%s.%s (", prim_type_text[to], prim_type_text[from]),
+                    "))");
+}
+
+void offer_conversion(Ck *ck, Loc loc, const AType *want, const AType *have)
+{
+    want = type_deref(want);
+    have = type_deref(have);
+    if (!*conversion(ck, want, have))
+        return;
+    if (want->kind == TY_SCALAR) {
+        offer(ck, loc, want->scalar, have->scalar);
+        return;
+    }
+    for (int to = 0; to < N_PRIM_TYPES; to++) /* those that conversion names */
+        if (prim_is_float((PrimType)to) && prim_bits((PrimType)to) >= 32)
+            offer(ck, loc, (PrimType)to, have->scalar);
+}
+
 const char *conversion(Ck *ck, const AType *want, const AType *have)
 {
     want = type_deref(want);

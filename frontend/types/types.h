@@ -210,6 +210,8 @@ const char *said(Ck *ck, const AType *t);
 const char *because(Ck *ck, const AType *want, const AType *have);
 /* How to get from one scalar to another, for a message; "" if there is nothing to say. */
 const char *conversion(Ck *ck, const AType *want, const AType *have);
+/* Has editors offer what conversion says, for the expression at loc. */
+void offer_conversion(Ck *ck, Loc loc, const AType *want, const AType *have);
 /* Notes, behind a message about e, that a number in its type is what it is by default. */
 void note_default(Ck *ck, const AExp *e);
 

@@ -4,6 +4,8 @@
 
 #include "common/spell.h"
 
+#include <string.h>
+
 AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
 {
     t = type_deref(t);
@@ -24,6 +26,7 @@ AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
         if (sp.nearest) {
             ck_error(ck, loc, "no field `%s` in `%s`; did you mean `%s`?", name, show(ck, t),
                      sp.nearest);
+            diag_fix_word(loc, name, sp.nearest);
             return ty_error(ck);
         }
     }
@@ -62,11 +65,14 @@ AType *constr_payload(Ck *ck, AType *t, const char *name, Loc loc)
     rt_spelling sp = rt_spell(name);
     for (int i = 0; i < t->names.n; i++)
         rt_spell_try(&sp, t->names.at[i]);
-    if (sp.nearest)
+    if (sp.nearest) {
         ck_error(ck, loc, "no constructor `#%s` in `%s`; did you mean `#%s`?", name, show(ck, t),
                  sp.nearest);
-    else
+        Loc head = {loc.beg, loc.beg + 1 + (uint32_t)strlen(name)}; /* not what it holds */
+        diag_fix_word(head, name, sp.nearest);
+    } else {
         ck_error(ck, loc, "no constructor `#%s` in `%s`", name, show(ck, t));
+    }
     return ty_error(ck);
 }
 

@@ -26,10 +26,11 @@
 
 #include "kernels/matrix/tiles.h"
 
-enum { GAP = 4 };
+enum { GAP = 4, DEPTH_BYTES = 128 };
 
 typedef struct {
     Blocking blocks;
+    PrimType elem;     /* of the operands */
     int warp[N_SIDES]; /* rows and columns of a warp */
     int stages;        /* tiles in local memory, S */
 } Shape;
@@ -37,10 +38,9 @@ typedef struct {
 /* An operand, as its tiles are copied. Of tiles that are turned the rows are k. */
 typedef struct {
     const Operand *o;
-    bool turned;
-    const KExp *apart; /* host: its rows, in memory */
-    int from;          /* in the tiles of a stage */
-    TileCopy copy;     /* of a tile, as far as it is always the same */
+    Layout lies;
+    int from;      /* in the tiles of a stage */
+    TileCopy copy; /* of a tile, as far as it is always the same */
 } Factor;
 
 typedef struct {
@@ -80,7 +80,7 @@ static int tile_of(const Shape *s, int side)
 
 static int pitch_of(const Matrix *m, int side)
 {
-    return m->factor[side].turned ? m->shape.blocks.size[side] : m->shape.blocks.depth;
+    return m->factor[side].lies.turned ? m->shape.blocks.size[side] : m->shape.blocks.depth;
 }
 
 static int stage_of(const Shape *s)
@@ -99,6 +99,9 @@ static bool is_sum(const Lambda *op)
 /* The operand of which v is the value in f32; N_SIDES: of none. */
 static int side_of(const Sides *s, const Var *v)
 {
+    for (int k = 0; k < s->operands.n; k++)
+        if (s->operands.at[k].v == v)
+            return s->operands.at[k].side;
     for (int i = 0; i < s->rest.stms.n; i++) {
         const Stm *st = &s->rest.stms.at[i];
         if (st->exp->kind != E_CONV || st->pat.at[0] != v)
@@ -110,17 +113,19 @@ static int side_of(const Sides *s, const Var *v)
     return N_SIDES;
 }
 
-/* f32.f16 x * f32.f16 y, of an element of each side? */
-static bool is_product(const Sides *s)
+/* x * y in f32, of an element of each side? */
+static bool is_product(const Sides *s, PrimType elem)
 {
     const Body *f = &s->rest;
-    if (s->operands.n != 2 || f->stms.n != 3 || s->r->nes->n != 1 || !is_sum(s->r->op))
+    int n = elem == T_F32 ? 1 : 3;
+    if (s->operands.n != 2 || f->stms.n != n || s->r->nes->n != 1 || !is_sum(s->r->op))
         return false;
     for (int i = 0; i < 2; i++)
-        if (s->operands.at[i].v->type.elem != T_F16)
+        if (s->operands.at[i].v->type.elem != elem)
             return false;
-    const Exp *e = f->stms.at[2].exp;
-    if (e->kind != E_PRIM || e->prim.op != OP_MUL || f->res.at[0].var != f->stms.at[2].pat.at[0])
+    const Stm *last = &f->stms.at[n - 1];
+    const Exp *e = last->exp;
+    if (e->kind != E_PRIM || e->prim.op != OP_MUL || f->res.at[0].var != last->pat.at[0])
         return false;
     int x = side_of(s, e->prim.args.at[0].var), y = side_of(s, e->prim.args.at[1].var);
     return x != y && x != N_SIDES && y != N_SIDES;
@@ -134,7 +139,8 @@ static const KExp *find_factor(const Sides *s, const Operand *o, Factor *f)
 {
     VarSet *inside = varmap_new(s->kg->cx->perm);
     sums_inside(s->r, 0, inside);
-    Source from = {.at = o->from.at.offset,
+    Source from = {.elem = o->v->type.elem,
+                   .at = o->from.at.offset,
                    .nest = &s->r->e->seg.nest,
                    .batch = s->r->depth - 2,
                    .inside = inside,
@@ -142,12 +148,8 @@ static const KExp *find_factor(const Sides *s, const Operand *o, Factor *f)
                    .along = s->r->k,
                    .n_across = s->dim[o->side]->width,
                    .n_along = s->r->width};
-    /* Strides of an array that is copied where that pays are known at run time: then as they are in
-     * the copy. */
-    const KExp *along = tile_growth(s->kg->cx, from.at, from.along);
-    from.turned = !along || !kx_same(along, sx_const(s->kg->cx, 1));
-    *f = (Factor){.o = o, .turned = from.turned};
-    return o->from.computed ? NULL : tile_source(s->kg, &from, &f->apart);
+    *f = (Factor){.o = o};
+    return o->from.computed ? NULL : tile_layout(s->kg, &from, &f->lies);
 }
 
 /* Host: 1 where both are copied so, else 0; NULL: nowhere. */
@@ -182,7 +184,7 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
     KGen *kg = m->kg;
     const Factor *f = &m->factor[side];
     const NestDim *d = m->s.dim[side];
-    bool turned = f->turned;
+    bool turned = f->lies.turned;
     TileCopy c = f->copy;
     const KExp *across = turned ? c.begin : c.row, *along = turned ? c.row : c.begin;
     const KExp *stage_at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
@@ -192,7 +194,7 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
     kg_let(kg, d->idx, number);
     kg_let(kg, m->r->k, k);
     c.from = kb_let(kg->kb, "from", kg_at(kg, f->o->from.at.offset));
-    c.apart = kg_host(kg, f->apart);
+    c.apart = kg_host(kg, f->lies.apart);
     c.to = kg_add(kg, stage_at, kg_int(kg, f->from));
     c.number = turned ? k : number;
     c.end = turned ? m->share.to : width;
@@ -211,10 +213,10 @@ static void copy_tiles(const Matrix *m, const KExp *stage, const KExp *k0)
 
 static KTile tile_shape(const Matrix *m)
 {
-    KTile t = {.rows = m->shape.warp[ROWS], .cols = m->shape.warp[COLS]};
+    KTile t = {.elem = m->shape.elem, .rows = m->shape.warp[ROWS], .cols = m->shape.warp[COLS]};
     for (int d = 0; d < N_SIDES; d++) {
         t.pitch[d] = pitch_of(m, d);
-        t.turned[d] = m->factor[d].turned;
+        t.turned[d] = m->factor[d].lies.turned;
     }
     return t;
 }
@@ -232,7 +234,7 @@ static void load_fragments(const Matrix *m, const KExp *stage, int step)
     const KExp *at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
     KStm s = {.kind = KST_FRAGMENTS, .buf = m->tiles, .with = m->fragments, .tile = tile_shape(m)};
     s.tile.half = half_of(step);
-    s.tile.k = step * KTILE_DEPTH;
+    s.tile.k = step * ktile_depth(s.tile.elem);
     for (int d = 0; d < N_SIDES; d++) {
         s.x[d] = kg_add(kg, at, kg_int(kg, m->factor[d].from));
         vec_push(kg->cx->perm, &s.args, m->warp[d]);
@@ -276,7 +278,7 @@ static void next_tile(const Matrix *m)
 static void multiply_tile(const Matrix *m, const KExp *t, const KExp *n)
 {
     KGen *kg = m->kg;
-    int steps = m->shape.blocks.depth / KTILE_DEPTH, ahead = m->shape.stages - 1;
+    int steps = m->shape.blocks.depth / ktile_depth(m->shape.elem), ahead = m->shape.stages - 1;
     const KExp *read = stage_at(m, t);
     for (int step = 0; step < steps; step++) {
         bool last = step == steps - 1;
@@ -446,10 +448,14 @@ static void number_threads(Matrix *m)
         m->warp[d] = kb_let(kg->kb, "part", kg_mul(kg, part[d], kg_int(kg, m->shape.warp[d])));
 }
 
-static Matrix matrix_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Shape *shape)
+static Matrix matrix_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Shape *shape,
+                        PrimType elem)
 {
     KGen *kg = kg_new(pb, "segmatrix", r->e);
-    return (Matrix){.s = sides_of(kg, r, outs), .kg = kg, .r = r, .shape = *shape};
+    Matrix m = {.s = sides_of(kg, r, outs), .kg = kg, .r = r, .shape = *shape};
+    m.shape.elem = elem;
+    m.shape.blocks.depth = DEPTH_BYTES / prim_type_bytes[elem];
+    return m;
 }
 
 /* Begins the kernel. Host: 1 where it can be used, else 0; NULL: nowhere. */
@@ -462,7 +468,7 @@ static const KExp *open_kernel(Matrix *m)
     kg_if_teams(kg);
     number_threads(m);
     m->share = blocking_open(&m->s, &m->shape.blocks, m->pieces, m->first);
-    return sides_find(&m->s) && is_product(&m->s) ? find_factors(m) : NULL;
+    return sides_find(&m->s) && is_product(&m->s, m->shape.elem) ? find_factors(m) : NULL;
 }
 
 static Kernel *matrix_kernel(Matrix *m, const ArrLoc *outs)
@@ -470,9 +476,10 @@ static Kernel *matrix_kernel(Matrix *m, const ArrLoc *outs)
     KGen *kg = m->kg;
     int64_t n = (int64_t)stage_of(&m->shape) * m->shape.stages;
     int64_t sums = (int64_t)m->shape.blocks.size[ROWS] * sums_pitch(&m->shape);
-    ASSERT(m->shape.stages > 1 && m->shape.blocks.depth > KTILE_DEPTH); /* see reduce_block */
-    ASSERT(sums * prim_type_bytes[T_F32] <= n * prim_type_bytes[KTILE_ELEM]);
-    m->tiles = kg_param_local(kg, "tiles", T_F16, sx_const(kg->cx, n));
+    ASSERT(m->shape.stages > 1); /* see reduce_block */
+    ASSERT(m->shape.blocks.depth > ktile_depth(m->shape.elem));
+    ASSERT(sums * prim_type_bytes[T_F32] <= n * prim_type_bytes[m->shape.elem]);
+    m->tiles = kg_param_local(kg, "tiles", m->shape.elem, sx_const(kg->cx, n));
     m->tiles->align = TILE_ALIGN;
     for (int d = 0; d < N_SIDES; d++)
         locate(m, d);
@@ -514,28 +521,28 @@ static void shape_branch(PlanBuild *pb, Matrix *m, const ArrLoc *outs)
 int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
 {
     static const Shape shapes[] = {
-        {.blocks = {.size = {128, 256},
-                    .depth = 64,
-                    .piece = 512,
-                    .least = 64,
-                    .groups = 1,
-                    .fill = 60,
-                    .full = 60},
+        {.blocks =
+             {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60},
          .warp = {64, 64},
          .stages = 3},
-        {.blocks =
-             {.size = {64, 64}, .depth = 64, .piece = 512, .least = 9, .groups = 2, .fill = 10},
+        {.blocks = {.size = {64, 64}, .piece = 512, .least = 9, .groups = 2, .fill = 10},
          .warp = {32, 32},
          .stages = 4},
     };
     if (r->depth < 2 || !sums_can_cut(pb->cx, r))
         return 0;
-    Matrix any = matrix_of(pb, r, outs, &shapes[0]);
-    if (!open_kernel(&any))
+    static const PrimType elems[] = {T_F16, T_F32};
+    int tried = 0, may = pb->plan->fast_math ? 2 : 1;
+    for (; tried < may; tried++) {
+        Matrix any = matrix_of(pb, r, outs, &shapes[0], elems[tried]);
+        if (open_kernel(&any))
+            break;
+    }
+    if (tried == may)
         return 0;
     int n = sizeof shapes / sizeof *shapes;
     for (int i = 0; i < n; i++) {
-        Matrix m = matrix_of(pb, r, outs, &shapes[i]);
+        Matrix m = matrix_of(pb, r, outs, &shapes[i], elems[tried]);
         shape_branch(pb, &m, outs);
         pb_else(pb);
     }

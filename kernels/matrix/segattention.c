@@ -57,8 +57,8 @@ typedef struct {
     KLoc lies; /* an element, over the indices of rows, keys and columns */
     const Var *row;
     Atom n_rows, n_cols;
-    const KExp *apart; /* host: rows, in memory */
-    TileCopy copy;     /* as far as it is always the same */
+    Layout layout;
+    TileCopy copy; /* as far as it is always the same */
 } Factor;
 
 typedef struct {
@@ -194,19 +194,20 @@ static const KExp *can_copy(const Fused *f, Factor *x)
         add_all(inside, &f->nest->at[d].xs);
     }
     bound_in_body(inside, f->a.body);
-    Source s = {.at = x->lies.at.offset,
+    Source s = {.elem = T_F16,
+                .at = x->lies.at.offset,
                 .nest = f->nest,
                 .batch = f->nest->n - 1,
                 .inside = inside,
                 .across = turned ? f->col : x->row,
                 .along = turned ? f->key : f->col,
                 .n_across = turned ? x->n_cols : x->n_rows,
-                .n_along = turned ? x->n_rows : x->n_cols,
-                .turned = turned};
+                .n_along = turned ? x->n_rows : x->n_cols};
     const KExp *varies = tile_growth(cx, s.at, f->rows->idx);
     if (x->lies.computed || !varies || (!own && !kx_same(varies, sx_const(cx, 0))))
         return NULL;
-    return tile_source(f->kg, &s, &x->apart);
+    const KExp *can = tile_layout(f->kg, &s, &x->layout);
+    return x->layout.turned == turned ? can : NULL;
 }
 
 /* Host: 1 where the atom is no more than the shape's width, else 0. */
@@ -250,7 +251,7 @@ static void copy_tile(const Fused *f, const Factor *x, const KExp *first, const 
     kg_let(kg, x->row, c.number);
     kg_let(kg, f->col, c.begin);
     c.from = kb_let(kg->kb, "from", kg_at(kg, x->lies.at.offset));
-    c.apart = kg_host(kg, x->apart);
+    c.apart = kg_host(kg, x->layout.apart);
     c.to = to;
     c.end = kg_atom(kg, x->n_rows);
     c.in_row = kg_lt(kg, c.begin, kg_atom(kg, x->n_cols));
@@ -296,7 +297,7 @@ static KTile load(const Fused *f, const Product *p, int k, int col)
     const KExp *lanes = kg_int(kg, KTILE_LANES), *zero = kg_int(kg, 0);
     const KExp *warp = kg_mul(kg, kg_quot(kg, f->thread, lanes), kg_int(kg, WARP_ROWS));
     KStm s = {.kind = KST_FRAGMENTS, .buf = rows ? p->rows : p->cols, .with = f->fragments};
-    s.tile = (KTile){.rows = WARP_ROWS, .cols = PIECE, .k = k};
+    s.tile = (KTile){.elem = T_F16, .rows = WARP_ROWS, .cols = PIECE, .k = k};
     s.tile.pitch[0] = rows ? p->pitch : 0;
     s.tile.pitch[1] = rows ? 0 : f->shape.width;
     s.tile.turned[1] = p->turned;
@@ -311,7 +312,7 @@ static KTile load(const Fused *f, const Product *p, int k, int col)
 /* sums += the product, of so many numbers and pieces of columns. */
 static void multiply(const Fused *f, const Product *p, int depth, int pieces, KBuf *const *sums)
 {
-    for (int k = 0; k < depth; k += KTILE_DEPTH) {
+    for (int k = 0; k < depth; k += ktile_depth(T_F16)) {
         load(f, p, k, -1);
         for (int i = 0; i < pieces; i++) {
             KTile shape = load(f, p, k, i * PIECE);
@@ -679,10 +680,10 @@ static const KExp *open_kernel(Fused *f)
 static void declare(Fused *f)
 {
     KGen *kg = f->kg;
-    KTile shape = {.rows = WARP_ROWS, .cols = PIECE};
+    KTile shape = {.elem = T_F16, .rows = WARP_ROWS, .cols = PIECE};
     int elems = block_of(f) + STAGES * stage_of(f);
-    f->tiles = kg_param_local(kg, "tiles", KTILE_ELEM, sx_const(kg->cx, elems));
-    f->weights = kg_param_local(kg, "weights", KTILE_ELEM, sx_const(kg->cx, weights_of(f)));
+    f->tiles = kg_param_local(kg, "tiles", T_F16, sx_const(kg->cx, elems));
+    f->weights = kg_param_local(kg, "weights", T_F16, sx_const(kg->cx, weights_of(f)));
     f->tiles->align = f->weights->align = TILE_ALIGN;
     f->pairs = kb_buf_new(kg->kb, "pairs", KS_LOCAL, T_U32);
     f->pairs->of = f->weights;

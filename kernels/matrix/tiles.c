@@ -59,9 +59,9 @@ static const KExp *for_host(KGen *kg, const Source *s, const KExp *x)
 }
 
 /* Host: 1 where x is a multiple of what is copied at once, else 0. */
-static const KExp *in_copies(Ctx *cx, const KExp *x)
+static const KExp *in_copies(Ctx *cx, const Source *s, const KExp *x)
 {
-    const KExp *rest = sx_op(cx, SX_MOD, x, sx_const(cx, TILE_COPY));
+    const KExp *rest = sx_op(cx, SX_MOD, x, sx_const(cx, ktile_beside(s->elem)));
     return sx_select(cx, rest, sx_const(cx, 0), sx_const(cx, 1));
 }
 
@@ -73,7 +73,7 @@ const KExp *tile_both(Ctx *cx, const KExp *x, const KExp *y)
 static const KExp *host_in_copies(KGen *kg, const Source *s, const KExp *x)
 {
     x = x ? for_host(kg, s, x) : NULL;
-    return x ? in_copies(kg->cx, x) : NULL;
+    return x ? in_copies(kg->cx, s, x) : NULL;
 }
 
 /* Host: 1 where x is 1, else 0; NULL: it is not. */
@@ -87,17 +87,20 @@ static const KExp *is_one(KGen *kg, const Source *s, const KExp *x)
     return sx_select(cx, sx_sub(cx, x, one), zero, one);
 }
 
-const KExp *tile_source(KGen *kg, const Source *s, const KExp **apart)
+const KExp *tile_layout(KGen *kg, const Source *s, Layout *l)
 {
     Ctx *cx = kg->cx;
-    const KExp *zero = sx_const(cx, 0), *begin = s->at;
+    const KExp *one = sx_const(cx, 1), *zero = sx_const(cx, 0), *begin = s->at;
     const KExp *across = tile_growth(cx, s->at, s->across),
                *along = tile_growth(cx, s->at, s->along);
     if (!across || !along)
         return NULL;
-    *apart = s->turned ? along : across;
+    /* Strides of an array that is copied where that pays are known at run time: then as they are in
+     * the copy. */
+    l->turned = !kx_same(along, one);
+    l->apart = l->turned ? along : across;
     const KExp *can =
-        tile_both(cx, is_one(kg, s, s->turned ? across : along), host_in_copies(kg, s, *apart));
+        tile_both(cx, is_one(kg, s, l->turned ? across : along), host_in_copies(kg, s, l->apart));
     for (int d = 0; d < s->batch; d++) {
         const Var *idx = s->nest->at[d].idx;
         can = tile_both(cx, can, host_in_copies(kg, s, tile_growth(cx, s->at, idx)));
@@ -105,7 +108,7 @@ const KExp *tile_source(KGen *kg, const Source *s, const KExp **apart)
     }
     begin = sx_with(cx, sx_with(cx, begin, s->across, zero), s->along, zero);
     can = tile_both(cx, can, host_in_copies(kg, s, begin));
-    return tile_both(cx, can, in_copies(cx, sx_atom(cx, s->turned ? s->n_across : s->n_along)));
+    return tile_both(cx, can, in_copies(cx, s, sx_atom(cx, l->turned ? s->n_across : s->n_along)));
 }
 
 const KExp *tile_units(Ctx *cx, int threads)
@@ -118,19 +121,22 @@ const KExp *tile_units(Ctx *cx, int threads)
 
 void tile_locate(KGen *kg, TileCopy *c, const KExp *thread)
 {
-    const KExp *in_row = kg_int(kg, c->pitch / TILE_COPY), *eight = kg_int(kg, TILE_COPY);
+    int beside = ktile_beside(c->tiles->elem);
+    const KExp *in_row = kg_int(kg, c->pitch / beside), *word = kg_int(kg, beside);
     c->row = kb_let(kg->kb, "row", kg_quot(kg, thread, in_row));
-    c->begin = kb_let(kg->kb, "begin", kg_mul(kg, kg_rem(kg, thread, in_row), eight));
+    c->begin = kb_let(kg->kb, "begin", kg_mul(kg, kg_rem(kg, thread, in_row), word));
 }
 
 void tile_copy(KGen *kg, const TileCopy *c)
 {
-    int at_once = c->threads * TILE_COPY / c->pitch, turns = c->rows / at_once;
+    int at_once = c->threads * ktile_beside(c->tiles->elem) / c->pitch;
+    int turns = c->rows / at_once;
     ASSERT(at_once * turns == c->rows);
     const KExp *turn = kb_for(kg->kb, "i", kg_int(kg, 0), kg_int(kg, turns), kg_int(kg, 1));
     kg_loop_unroll(kg, turns);
     const KExp *rows = kg_mul(kg, turn, kg_int(kg, at_once));
     KStm copy = {.kind = KST_COPY, .buf = c->tiles, .with = c->mem};
+    copy.tile.elem = c->tiles->elem;
     copy.tile.pitch[0] = c->pitch;
     vec_push(kg->cx->perm, &copy.args, kg_add(kg, c->row, rows));
     vec_push(kg->cx->perm, &copy.args, c->begin);

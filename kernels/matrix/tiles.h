@@ -1,9 +1,9 @@
-/* Operands of matrix units: arrays of f16 in global memory, of which tiles come into local memory
- * by copies that wait for nobody (kinds.def: COPY, ROUND, FRAGMENTS, MULTIPLY;
+/* Operands of matrix units: arrays of f16, or f32, in global memory, of which tiles come into local
+ * memory by copies that wait for nobody (kinds.def: COPY, ROUND, FRAGMENTS, MULTIPLY;
  * runtime/kernels/matrix.cl).
  *
- * Copies are of 16 bytes, eight neighbours in memory: rows are a multiple of that apart, and begin
- * at one. In a tile such eights change places, so that neither the copies nor the units, which want
+ * Copies are of 16 bytes, neighbours in memory: rows are a multiple of that apart, and begin
+ * at one. In a tile these change places, so that neither the copies nor the units, which want
  * one of each of eight rows, meet in a bank of local memory. What is beyond the end is 0 in a tile.
  */
 #ifndef KERNELS_MATRIX_TILES_H
@@ -11,27 +11,33 @@
 
 #include "kernels/kernel.h"
 
-enum { TILE_COPY = KTILE_BESIDE, TILE_ALIGN = 16 };
+enum { TILE_ALIGN = KTILE_COPY_BYTES };
 
 /* An operand, by its position over indices of the nest: elements of a product's row (or column) are
  * `along` apart, rows `across`. */
 typedef struct {
+    PrimType elem;
     const KExp *at;
     const Nest *nest;
     int batch;            /* dimensions of the nest that are the same for a group */
     const VarSet *inside; /* variables that the kernel binds */
     const Var *across, *along;
     Atom n_across, n_along; /* how many there are */
-    bool turned;            /* neighbours in memory are neighbours across: rows are of `along` */
 } Source;
+
+/* How its tiles are copied. Of tiles that are turned, rows are those of `along`: neighbours in
+ * memory are neighbours across. */
+typedef struct {
+    bool turned;
+    const KExp *apart; /* host: its rows, in memory */
+} Layout;
 
 /* By how much a position grows with v; NULL: that is not the same everywhere. */
 const KExp *tile_growth(Ctx *cx, const KExp *x, const Var *v);
 /* The smaller one of two conditions of the host (1: yes, 0: no); NULL if one is. */
 const KExp *tile_both(Ctx *cx, const KExp *x, const KExp *y);
-/* Host: 1 where each eight neighbours can be copied at once, else 0; NULL: nowhere. *apart: by how
- * much rows are in memory. */
-const KExp *tile_source(KGen *kg, const Source *s, const KExp **apart);
+/* Finds how. Host: 1 where neighbours can be copied so, else 0; NULL: nowhere. */
+const KExp *tile_layout(KGen *kg, const Source *s, Layout *l);
 /* Host: so many groups' worth of work-items work side by side, on matrix units; 0: they cannot. */
 const KExp *tile_units(Ctx *cx, int threads);
 
@@ -43,7 +49,7 @@ typedef struct {
     const KExp *row, *begin;  /* of the thread's first copy: its row in the tile, where in that */
     const KExp *from, *apart; /* where that is in mem; between rows there */
     const KExp *number, *end; /* the number of that row; how many there are */
-    const KExp *in_row;       /* are its eight in the row? */
+    const KExp *in_row;       /* are its neighbours in the row? */
 } TileCopy;
 /* Sets row and begin, of pitch and the thread's number. */
 void tile_locate(KGen *kg, TileCopy *c, const KExp *thread);

@@ -365,11 +365,11 @@ static void check_told(Check *c, const KStm *s)
         want_elem(c, "what is seen", s->var->type, t);
 }
 
-enum { COPY_BYTES = 16 };
-
 /* Two numbers, and tiles whose rows are of so many elements. */
 static void check_place(Check *c, const KStm *s, int pitch, int other)
 {
+    if (s->tile.elem != T_F16 && s->tile.elem != T_F32)
+        wrong(c, "tiles of %s", prim_type_text[s->tile.elem]);
     if (s->args.n != 2)
         wrong(c, "a place in %d dimensions", s->args.n);
     for (int i = 0; i < 2; i++) {
@@ -377,7 +377,7 @@ static void check_place(Check *c, const KStm *s, int pitch, int other)
         check_exp(c, s->args.at[i]);
         want_elem(c, "place", s->args.at[i]->type, T_I64);
         bool none = of == 0 && pitch != other;
-        if (of < 0 || (of == 0 && !none) || of % (KTILE_BESIDE * KTILE_BESIDE))
+        if (of < 0 || (of == 0 && !none) || of % (8 * ktile_beside(s->tile.elem)))
             wrong(c, "rows of %d elements", of);
     }
 }
@@ -392,7 +392,8 @@ static void check_copy(Check *c, const KStm *s)
     want_elem(c, "position", s->x[1]->type, T_I64);
     check_place(c, s, s->tile.pitch[0], s->tile.pitch[0]);
     want_elem(c, "condition", s->x[2]->type, T_BOOL);
-    bool word = s->buf->align >= COPY_BYTES && s->with->elem == s->buf->elem;
+    bool word = s->buf->align >= KTILE_COPY_BYTES && s->with->elem == s->buf->elem &&
+                s->tile.elem == s->buf->elem;
     if (s->buf->space != KS_LOCAL || s->with->space != KS_GLOBAL || !word)
         wrong(c, "a copy from %s %s to %s %s", kspace_text[s->with->space],
               prim_type_text[s->with->elem], kspace_text[s->buf->space],
@@ -414,7 +415,7 @@ static void check_private(Check *c, const char *what, const KBuf *b, PrimType el
 static void check_tile(Check *c, const KTile *t)
 {
     bool whole = t->rows > 0 && t->rows % KTILE_ROWS == 0 && t->cols > 0 &&
-                 t->cols % (2 * KTILE_COLS) == 0 && t->k % KTILE_DEPTH == 0;
+                 t->cols % (2 * KTILE_COLS) == 0 && t->k % ktile_depth(t->elem) == 0;
     if (!whole || (t->half != 0 && t->half != 1))
         wrong(c, "a product of %d x %d", t->rows, t->cols);
 }
@@ -429,7 +430,7 @@ static void check_fragments(Check *c, const KStm *s)
     want_buf(c, s->with);
     check_private(c, "fragments", s->with, T_U32, ktile_words(t));
     check_place(c, s, t->pitch[0], t->pitch[1]);
-    if (s->buf->space != KS_LOCAL || s->buf->elem != KTILE_ELEM)
+    if (s->buf->space != KS_LOCAL || s->buf->elem != t->elem)
         wrong(c, "tiles of %s in %s memory", prim_type_text[s->buf->elem],
               kspace_text[s->buf->space]);
 }

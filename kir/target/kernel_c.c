@@ -15,7 +15,7 @@ static void from_text(Out *o, const KBuf *b, const KExp *at)
 
 static void copy_text(Out *o, const KStm *s)
 {
-    out_puts(o, "MF_COPY(");
+    out_printf(o, "MF_COPY(%s, ", prim_type_text[s->tile.elem]);
     from_text(o, s->buf, s->x[0]);
     for (int i = 0; i < 2; i++) {
         out_puts(o, ", ");
@@ -31,8 +31,8 @@ static void copy_text(Out *o, const KStm *s)
 static void fragments_text(Out *o, const KStm *s)
 {
     const KTile *t = &s->tile;
-    out_printf(o, "MF_FRAGMENTS(%s, %d, %d, %d, %d", s->with->name, t->half, t->rows, t->cols,
-               t->k);
+    out_printf(o, "MF_FRAGMENTS(%s, %s, %d, %d, %d, %d", prim_type_text[t->elem], s->with->name,
+               t->half, t->rows, t->cols, t->k);
     for (int i = 0; i < 2; i++) {
         out_puts(o, ", ");
         from_text(o, s->buf, s->x[i]);
@@ -336,8 +336,8 @@ static void line_text(Out *o, const KWords *w, const KStm *s)
         return;
     case KST_FRAGMENTS: fragments_text(o, s); return;
     case KST_MULTIPLY:
-        out_printf(o, "MF_MULTIPLY(%s, %s, %d, %d, %d);\n", s->with->name, s->buf->name,
-                   s->tile.half, s->tile.rows, s->tile.cols);
+        out_printf(o, "MF_MULTIPLY(%s, %s, %s, %d, %d, %d);\n", prim_type_text[s->tile.elem],
+                   s->with->name, s->buf->name, s->tile.half, s->tile.rows, s->tile.cols);
         return;
     case KST_ARRAY:
         out_printf(o, "%s %s[%lld];\n", ctype_c(s->buf->elem), s->buf->name,

@@ -204,7 +204,8 @@ static void put_pitch(Out *o, const KStm *s)
 static void put_tile(Out *o, const KStm *s)
 {
     const KTile *t = &s->tile;
-    out_printf(o, " %d %d half %d k %d", t->rows, t->cols, t->half, t->k);
+    out_printf(o, " %s %d %d half %d k %d", prim_type_text[t->elem], t->rows, t->cols, t->half,
+               t->k);
     for (int i = 0; i < 2; i++)
         out_printf(o, " pitch %d%s", t->pitch[i], t->turned[i] ? " turned" : "");
 }

@@ -383,12 +383,14 @@ static void get_with_element(KReader *k, KStm *s)
 static void get_pitch(KReader *k, KStm *s)
 {
     read_expect_word(k->r, "pitch");
+    s->tile.elem = s->buf->elem;
     s->tile.pitch[0] = read_small(k->r, "a number of elements");
 }
 
 static void get_tile(KReader *k, KStm *s)
 {
     KTile *t = &s->tile;
+    t->elem = read_prim(k->r);
     t->rows = read_small(k->r, "a number of rows");
     t->cols = read_small(k->r, "a number of columns");
     read_expect_word(k->r, "half");

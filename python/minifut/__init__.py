@@ -17,7 +17,7 @@ __all__ = ["load", "compile", "stub", "Module", "DeviceArray", "DeviceValue", "V
            "OutOfMemory", "ArgumentTypeError", "ArgumentValueError", "__version__"]
 
 
-def load(path, *, device=None, threads=None, tuning=None, params=None, flatten=None, strict_math=False):
+def load(path, *, device=None, threads=None, tuning=None, params=None, flatten=None, strict_math=False, fast_math=False):
     """The program in a file, compiled.
 
     device       "native" (the processor, by threads), "opencl", "cuda", or part of a device's name; default: the best GPU,
@@ -27,14 +27,16 @@ def load(path, *, device=None, threads=None, tuning=None, params=None, flatten=N
     params       {name: value} of tuning parameters
     flatten      "incremental" (default), "moderate", "full", "outer"
     strict_math  no functions of vectors and no fused products on processors
+    fast_math    products of f32 by matrix units, which take 11 bits of them
     """
-    return _build(Source(path=path), device, threads, tuning, params, flatten, strict_math)
+    return _build(Source(path=path), device, threads, tuning, params, flatten, strict_math, fast_math)
 
 
-def compile(text, name="program", *, folder=None, device=None, threads=None, tuning=None, params=None, flatten=None, strict_math=False):
+def compile(text, name="program", *, folder=None, device=None, threads=None, tuning=None, params=None, flatten=None, strict_math=False,
+            fast_math=False):
     """The program with this text, compiled; messages call it NAME.sf, its imports are found in `folder` (default: the current one).
     The rest as for `load`."""
-    return _build(Source(text=text, name=name, folder=folder), device, threads, tuning, params, flatten, strict_math)
+    return _build(Source(text=text, name=name, folder=folder), device, threads, tuning, params, flatten, strict_math, fast_math)
 
 
 def stub(path, to=None):

@@ -33,6 +33,24 @@ class Kept:
         with self.cx.lock:
             return function(self.cx, *args)
 
+    def copy(self):
+        """Another value on the device that is equal to this one."""
+        from .values import Call
+        with self.cx.lock:
+            call, pointer = Call(), None
+            try:
+                pointer = self.type.into(self.cx, self.get(), "copy", call)
+            finally:
+                for free, part in call.made:  # what it was made of
+                    if part != pointer:
+                        free(self.cx.ptr, part)
+            return type(self)(self.cx, self.type, pointer)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
 
 class DeviceValue(Kept):
     """A sum, or an array of records or sums, on the device."""
@@ -49,7 +67,12 @@ class DeviceValue(Kept):
         return self.type.shape_of(self.cx, self.pointer())
 
     def __len__(self):
+        if not hasattr(self.type, "rank"):
+            raise TypeError(f"a value of type {self.type.name} has no length")
         return self.shape[0]
+
+    def __bool__(self):
+        return not hasattr(self.type, "rank") or len(self) > 0
 
     def __getattr__(self, name):
         """Of an array of records a field, an array on the device."""
@@ -115,14 +138,6 @@ class DeviceArray(Kept):
         return self.do(self.type.fetch, self.pointer())
 
     numpy = get
-
-    def copy(self):
-        """Another array on the device with these elements."""
-        from .values import Call
-        with self.cx.lock:
-            call = Call()
-            pointer = self.type.into(self.cx, self.get(), "copy", call)
-            return DeviceArray(self.cx, self.type, pointer)
 
     def __getitem__(self, at):
         index = at if isinstance(at, tuple) else (at,)
@@ -196,6 +211,19 @@ def cuda_ordinal(place):
     return ordinal.value
 
 
+def wait_for(place):
+    """Waits for what fills this memory, in its context: the thread's may be another one, or none. CUDA's code of a failure, or 0."""
+    cuda, context, of_context = libcuda(), POINTER(), 1  # CU_POINTER_ATTRIBUTE_CONTEXT
+    known = not cuda.cuPointerGetAttribute(ctypes.byref(context), of_context, ctypes.c_uint64(place)) and context.value
+    if not known:  # memory of a pool has none
+        return cuda.cuCtxSynchronize()
+    failed = cuda.cuCtxPushCurrent_v2(context)
+    if not failed:
+        failed = cuda.cuCtxSynchronize()
+        cuda.cuCtxPopCurrent_v2(ctypes.byref(context))
+    return failed
+
+
 def shared(cx, kind, value, where, call):
     """The object around another package's array, whose memory it uses for this call; None if that cannot be."""
     about = value.__cuda_array_interface__
@@ -205,7 +233,7 @@ def shared(cx, kind, value, where, call):
         return None
     if about.get("strides") is not None and tuple(about["strides"]) != strides:
         return None
-    failed = libcuda().cuCtxSynchronize()  # what fills it may not be done
+    failed = wait_for(place)
     if failed:
         raise RunError(f"{where}: CUDA fails (cuCtxSynchronize: {failed})")
     pointer = cx.made(kind.new_raw(cx.ptr, place, *shape))

@@ -95,8 +95,7 @@ class Context:
         self.open(driver, name, threads, params, None)
         if self.driver != "native" and "Portable Computing Language" not in self.device:
             kernels = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "minifut")
-            library.context_free(self.ptr)  # such drivers build kernels anew in each process, if nobody keeps them
-            self.ptr = None
+            self.close()  # such drivers build kernels anew in each process, if nobody keeps them
             self.open(driver, name, threads, params, kernels)
         if tuning:
             self.load_tuning(tuning)
@@ -130,13 +129,17 @@ class Context:
         self.config = config
         error = taken_text(lib.context_get_error(self.ptr)) if self.ptr else "out of memory"
         if error:
-            if self.ptr:
-                lib.context_free(self.ptr)
-            self.ptr = None
+            self.close()
             raise RunError(error.strip())
         self.device = taken_text(lib.context_get_device(self.ptr))
         opencl = lib.context_get_command_queue(self.ptr)
         self.driver = "native" if self.device.startswith("minifut, native") else "opencl" if opencl else "cuda"
+
+    def close(self):
+        if self.ptr:
+            self.library.context_free(self.ptr)
+        self.library.context_config_free(self.config)  # after the context
+        self.ptr = self.config = None
 
     def load_tuning(self, path):
         with self.lock:
@@ -192,8 +195,6 @@ class Context:
                 while self.dead:
                     free, pointer = self.dead.popleft()
                     free(self.ptr, pointer)
-                self.library.context_free(self.ptr)
-                self.library.context_config_free(self.config)
-                self.ptr = None
+                self.close()
         except (AttributeError, TypeError):  # Python ends
             pass

@@ -5,7 +5,7 @@ import os
 
 from . import compiler, library
 from .errors import ArgumentTypeError, RunError
-from .device import DeviceArray, Kept
+from .device import Kept
 from .library import POINTER, Context, Library
 from .values import Call, Classes, Types, argument
 
@@ -112,7 +112,7 @@ class Entry:
 
     def consume(self, args):
         for unique, value in zip(self.unique, args):
-            if unique and type(value) is DeviceArray and not (value.exported or value.owners):
+            if unique and isinstance(value, Kept) and not (value.exported or value.owners):
                 value.consumed = True
 
     def kept(self, cx, places, call):
@@ -258,10 +258,10 @@ class Module:
         return write(self, path)
 
 
-def build(source, device=None, threads=None, tuning=None, params=None, flatten=None, strict_math=False):
+def build(source, device=None, threads=None, tuning=None, params=None, flatten=None, strict_math=False, fast_math=False):
     if tuning is not None:
         tuning = os.path.abspath(tuning)
         if not os.path.isfile(tuning):
             raise FileNotFoundError(f"there is no tuning file {tuning}")
-    options = ([f"--flatten={flatten}"] if flatten else []) + (["--strict-math"] if strict_math else [])
+    options = [f"--flatten={flatten}"] * bool(flatten) + ["--strict-math"] * strict_math + ["--fast-math"] * fast_math
     return Module(source, compiler.build(source, options), device, threads, tuning, params, options)

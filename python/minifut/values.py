@@ -470,6 +470,12 @@ class Variant:
     def __reduce__(self):
         return rebuilt, (self.type_name, self.variant, self.values)
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return type(self)(*copy.deepcopy(self.values, memo))
+
 
 def rebuilt(type_name, variant, values):
     """Of a pickle: as a tuple, which every module with such a type takes, as classes are made by modules."""

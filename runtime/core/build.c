@@ -18,9 +18,9 @@ enum { RT_N_SOURCES = 5, RT_N_COMMON = 4 };
 static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[RT_N_SOURCES])
 {
     text[0] = k->definitions ? k->definitions : "";
-    text[1] = rt_text_prelude_cl;
-    text[2] = rt_text_scalar_h;
-    text[3] = rt_text_matrix_cl;
+    text[1] = ctx->common ? ctx->common : rt_text_prelude_cl;
+    text[2] = ctx->common ? "" : rt_text_scalar_h;
+    text[3] = ctx->common ? "" : rt_text_matrix_cl;
     text[4] = rt_text_of(ctx, k);
 }
 
@@ -28,7 +28,8 @@ static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[R
  * built alone. */
 static bool rt_builds_together(const rt_ctx *ctx)
 {
-    return !ctx->build_alone && !ctx->cache[0] && ctx->device.costly_programs;
+    return !ctx->build_alone && !ctx->cache[0] && !ctx->config.binaries &&
+           ctx->device.costly_programs;
 }
 
 static bool rt_optimises(const rt_ctx *ctx, const rt_kernel *k)
@@ -132,8 +133,10 @@ static uint64_t rt_hash_bytes(const unsigned char *s, size_t n)
     return h;
 }
 
-/* The file of a kernel built with these options on this device and driver, to free(). */
-static char *rt_cache_file(const rt_ctx *ctx, const rt_kernel *k, const char *options)
+/* The file in a folder of a kernel built with these options on this device and driver, to free().
+ */
+static char *rt_cache_file(const rt_ctx *ctx, const char *folder, const rt_kernel *k,
+                           const char *options)
 {
     const char *text[RT_N_SOURCES];
     uint64_t h[2] = {RT_HASH_START, 0x9e3779b97f4a7c15u};
@@ -146,7 +149,7 @@ static char *rt_cache_file(const rt_ctx *ctx, const rt_kernel *k, const char *op
         h[i] = rt_hash(h[i], ctx->device.name);
         h[i] = rt_hash(h[i], ctx->device.driver);
     }
-    return rt_format("%s/%016" PRIx64 "%016" PRIx64 ".bin", ctx->cache, h[0], h[1]);
+    return rt_format("%s/%016" PRIx64 "%016" PRIx64 ".bin", folder, h[0], h[1]);
 }
 
 /* In front of each cached binary. The folder may be one that others write to: what belongs to
@@ -401,9 +404,14 @@ static int rt_build_function(rt_ctx *ctx, rt_kernel *k)
 static int rt_build_any(rt_ctx *ctx, rt_kernel *k, bool *cached)
 {
     char *options = rt_build_options(ctx, k);
-    char *path = ctx->cache[0] ? rt_cache_file(ctx, k, options) : NULL;
+    const char *given = ctx->config.binaries;
+    char *read_only = given ? rt_cache_file(ctx, given, k, options) : NULL;
+    char *path = ctx->cache[0] ? rt_cache_file(ctx, ctx->cache, k, options) : NULL;
     int lock = -1, rc = RT_OK;
-    if (path)
+    if (read_only)
+        rt_build_cached(ctx, k, read_only, options);
+    free(read_only);
+    if (path && !k->kernel)
         rt_build_cached(ctx, k, path, options);
     if (path && !k->kernel) {
         bool waited;
@@ -469,7 +477,7 @@ RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
     char *texts = prog->texts ? rt_unpack(prog->texts) : NULL;
     const char *text = texts;
     for (int i = 0; i < prog->n_kernels; i++) {
-        fprintf(f, "/* Kernel %s */\n%s\n", prog->kernels[i].name,
+        fprintf(f, RT_DUMP_KERNEL "%s\n", prog->kernels[i].name,
                 texts ? text : prog->kernels[i].source);
         text += texts ? strlen(text) + 1 : 0;
     }

@@ -55,8 +55,7 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     bool functions = ok && ctx->target->functions;
     ctx->builtins = functions ? rt_builtins_by_functions() : rt_builtins_by_kernels();
     rt_ctx_add_kernels(ctx);
-    if (ok)
-        rt_texts_open(ctx);
+    ok = ok && rt_texts_open(ctx, error);
     if (ok && rt_ctx_open_device(ctx)) {
         *error = rt_format("%s", ctx->error);
         ok = false;

@@ -354,6 +354,7 @@ struct rt_ctx {
     const rt_target *target;
     char *unpacked;     /* the texts of the program's kernels; NULL: they have a source; ... */
     const char **texts; /* ... by id: rt_text_of */
+    const char *common; /* what stands before each, of config.kernels; NULL: the runtime's */
 
     int64_t facts[RT_N_SIZES];      /* defaults for this device */
     int64_t user_sizes[RT_N_SIZES]; /* 0: not set */
@@ -467,8 +468,9 @@ RT_API int rt_dev_check(rt_ctx *ctx, rt_dev_error e, const char *what);
 RT_API const rt_target *rt_target_of(const rt_dev_info *d);
 /* The kernel's text for the device; NULL: there it is a function. */
 RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel *k);
-/* Before the first is asked for. */
-RT_API void rt_texts_open(rt_ctx *ctx);
+/* Before the first is asked for. False, with the message in error (to free()): config.kernels lacks
+ * one. */
+RT_API bool rt_texts_open(rt_ctx *ctx, char **error);
 /* Packed texts (common/packed.h) as they are, one behind the other, each with its NUL; to free().
  */
 RT_API char *rt_unpack(const char *packed);
@@ -529,8 +531,10 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k);
 RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k);
 /* The folder for config.cache, made if it is missing; "" if it cannot be used. */
 RT_API void rt_cache_open(rt_ctx *ctx);
-/* All kernels of the program as one text of OpenCL C, for --dump-opencl. */
-#define RT_DUMP_HEAD "/* The kernels in OpenCL C */" /* how it begins */
+/* All kernels of the program as one text of OpenCL C, for --dump-opencl: what all have in common,
+ * then each behind a line that names it. */
+#define RT_DUMP_HEAD   "/* The kernels in OpenCL C */" /* how it begins */
+#define RT_DUMP_KERNEL "/* Kernel %s */\n"
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f);
 
 /* --- sized.c --- */

@@ -246,6 +246,8 @@ typedef enum { RT_TELL_NOTHING, RT_TELL_LINE, RT_TELL_LOG } rt_telling;
 typedef struct {
     const char *device, *platform; /* substring of the name, "#k" the k-th, NULL best */
     const char *cache;         /* folder of built kernels; NULL the user's cache folder, "" none */
+    const char *binaries;      /* folder of built kernels that is only read; NULL none */
+    const char *kernels;       /* their texts, as rt_dump_kernels writes them; NULL the program's */
     const char *build_options; /* added to each kernel's */
     bool log, debug, profile;  /* -L, -D, -P */
     bool quiet;                /* no warnings */

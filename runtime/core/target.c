@@ -108,16 +108,41 @@ RT_API char *rt_unpack(const char *at)
     return t.at;
 }
 
-RT_API void rt_texts_open(rt_ctx *ctx)
+/* Cuts config.kernels apart, where lines name the kernels. Those may stand in any order. */
+static bool rt_texts_given(rt_ctx *ctx, char **error)
 {
-    if (ctx->target->functions || !ctx->prog->texts)
-        return;
-    const char *text = ctx->unpacked = rt_unpack(ctx->prog->texts);
+    char *all = ctx->unpacked = rt_format("\n%s", ctx->config.kernels), *first = NULL;
+    char **lines = rt_grow(NULL, (size_t)ctx->prog->n_kernels * sizeof *lines);
+    for (int i = 0; i < ctx->prog->n_kernels && !*error; i++) {
+        const char *name = ctx->prog->kernels[i].name;
+        char *line = rt_format("\n" RT_DUMP_KERNEL, name), *at = strstr(all, line);
+        if (!at)
+            *error = rt_format("the program that was set has no kernel %s", name);
+        lines[i] = at;
+        ctx->texts[i] = at ? at + strlen(line) : "";
+        first = !first || at < first ? at : first;
+        free(line);
+    }
+    for (int i = 0; i < ctx->prog->n_kernels && !*error; i++)
+        lines[i][0] = '\0';
+    ctx->common = first && first > all ? all : NULL;
+    free(lines);
+    return !*error;
+}
+
+RT_API bool rt_texts_open(rt_ctx *ctx, char **error)
+{
+    if (ctx->target->functions || (!ctx->config.kernels && !ctx->prog->texts))
+        return true;
     ctx->texts = rt_grow(NULL, (size_t)ctx->prog->n_kernels * sizeof *ctx->texts);
+    if (ctx->config.kernels)
+        return rt_texts_given(ctx, error);
+    const char *text = ctx->unpacked = rt_unpack(ctx->prog->texts);
     for (int i = 0; i < ctx->prog->n_kernels; i++) {
         ctx->texts[i] = text;
         text += strlen(text) + 1;
     }
+    return true;
 }
 
 RT_API const char *rt_text_of(const rt_ctx *ctx, const rt_kernel *k)

@@ -1,11 +1,12 @@
-/* Products of tiles of f16 with sums of f32, for kernels with COPY, ROUND, FRAGMENTS, MULTIPLY and POWER (kir/kinds.def). On NVIDIA's devices from
- * compute capability 8 on these are instructions (PTX ISA: cp.async, ldmatrix, mma.m16n8k16); elsewhere the same is done without,
+/* Products of tiles of f16, or of f32 that are rounded to tf32 (8 bits of exponent, 10 of fraction), with sums of f32, for kernels with COPY, ROUND, FRAGMENTS, MULTIPLY and POWER (kir/kinds.def). On NVIDIA's devices from
+ * compute capability 8 on these are instructions (PTX ISA: cp.async, ldmatrix, mma.m16n8k16, m16n8k8); elsewhere the same is done without,
  * so that kernels can be tried. Of a tile of pitch 0 nothing is loaded. */
-#ifndef MF_WITHOUT_F16
+#ifndef MF_WITHOUT_F32
 
-/* Where a tile with rows of so many elements has that element of a row: eights have changed places with others of the row, so that
- * those of eight rows one below the other are in different banks. */
-#define mf_place(row, at, pitch) ((row) * (pitch) + ((at) ^ (((row) & 7) << 3)))
+/* Where a tile with rows of so many elements has that element of a row: words of 16 bytes have changed places with others of the
+ * row, so that those of eight rows one below the other are in different banks; of f32, eight neighbours in each of four rows, too. */
+#define mf_place_f16(row, at, pitch) ((row) * (pitch) + ((at) ^ (((row) & 7) << 3)))
+#define mf_place_f32(row, at, pitch) ((row) * (pitch) + ((at) ^ (((row) & 3) << 3 | ((row) & 4))))
 
 #if defined(__NV_CL_C_VERSION)
 
@@ -22,13 +23,14 @@ static inline void mf_copy(__local void *to, const __global void *from, bool the
     __asm__ volatile("cp.async.cg.shared.global.L2::128B [%0],[%1],16,%2;" : : "r"((uint)(size_t)to), "l"(from), "r"(there ? 16 : 0)
                      : "memory");
 }
-#define MF_COPY(tile, row, at, pitch, from, there) mf_copy((tile) + mf_place((uint)(row), (uint)(at), pitch), from, there)
+#define MF_COPY(elem, tile, row, at, pitch, from, there) \
+    mf_copy((tile) + mf_place_##elem((uint)(row), (uint)(at), pitch), from, there)
 #define MF_ROUND(n)                                               \
     __asm__ volatile("cp.async.commit_group;" : : : "memory");    \
     __asm__ volatile("cp.async.wait_group %0;" : : "n"((int)(n)) : "memory")
 
 /* Four matrices of 8 x 8: the lanes' addresses are those of rows. */
-static inline void mf_load_matrices(uint *x, const __local ushort *at, bool turned)
+static inline void mf_load_matrices(uint *x, const __local void *at, bool turned)
 {
     uint from = (uint)(size_t)at;
     if (turned)
@@ -39,50 +41,93 @@ static inline void mf_load_matrices(uint *x, const __local ushort *at, bool turn
                          : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(from) : "memory");
 }
 
-/* 16 rows and 16 k; 16 columns and 16 k. */
-static inline void mf_load_rows(uint *x, const __local ushort *tile, uint row, uint k, uint pitch, bool turned)
+/* 16 rows and the k of a step; 16 columns and these. */
+static inline void mf_load_rows_f16(uint *x, const __local ushort *tile, uint row, uint k, uint pitch, bool turned)
 {
     uint lane = (uint)get_local_id(0) & 31, r = row, c = k;
     if (turned)
         r = k + (lane & 7) + (lane >> 4) * 8, c = row + (lane >> 3 & 1) * 8;
     else
         r += lane & 15, c += (lane >> 4) * 8;
-    mf_load_matrices(x, tile + mf_place(r, c, pitch), turned);
+    mf_load_matrices(x, tile + mf_place_f16(r, c, pitch), turned);
 }
-static inline void mf_load_cols(uint *x, const __local ushort *tile, uint col, uint k, uint pitch, bool turned)
+static inline void mf_load_cols_f16(uint *x, const __local ushort *tile, uint col, uint k, uint pitch, bool turned)
 {
     uint lane = (uint)get_local_id(0) & 31, r = k, c = col;
     if (turned)
         r += lane & 15, c += (lane >> 4) * 8;
     else
         r = col + (lane & 7) + (lane >> 4) * 8, c = k + (lane >> 3 & 1) * 8;
-    mf_load_matrices(x, tile + mf_place(r, c, pitch), turned);
+    mf_load_matrices(x, tile + mf_place_f16(r, c, pitch), turned);
 }
 
-static inline void mf_multiply_add(float *sums, const uint *a, const uint *b)
+/* Words of 16 bytes that are not turned are four f32. Of these the units leave the last 13 bits away; what comes here is, in the
+ * mean, half of the last bit that is left (so much of 1.44), so that errors are up to 0.7 of that bit to both sides. Numbers of 11
+ * bits, infinities and NaNs stay what they are. Rounding to nearest, cvt.rna.tf32.f32, is three instructions. */
+static inline void mf_round_tf32(uint *x)
 {
-    __asm__ volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
-                     : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    MF_PRAGMA(unroll)
+    for (int i = 0; i < 4; i++)
+        x[i] = as_uint(as_float(x[i]) * 1.000338f);
+}
+/* The same of a tile that is turned, whose words have the wrong neighbours: numbers eight apart come first, or k four apart. */
+static inline void mf_load_turned(uint *x, const __local float *tile, uint number, uint k, uint pitch, bool along_first)
+{
+    uint lane = (uint)get_local_id(0) & 31;
+    MF_PRAGMA(unroll)
+    for (int i = 0; i < 4; i++) {
+        uint beside = along_first ? i & 1 : i >> 1, below = along_first ? i >> 1 : i & 1;
+        uint r = k + below * 4 + (lane & 3), c = number + beside * 8 + (lane >> 2);
+        x[i] = as_uint(tile[mf_place_f32(r, c, pitch)]);
+    }
+}
+static inline void mf_load_rows_f32(uint *x, const __local float *tile, uint row, uint k, uint pitch, bool turned)
+{
+    uint lane = (uint)get_local_id(0) & 31, r = row + (lane & 15), c = k + (lane >> 4) * 4;
+    if (turned)
+        mf_load_turned(x, tile, row, k, pitch, true);
+    else
+        mf_load_matrices(x, tile + mf_place_f32(r, c, pitch), false);
+    mf_round_tf32(x);
+}
+static inline void mf_load_cols_f32(uint *x, const __local float *tile, uint col, uint k, uint pitch, bool turned)
+{
+    uint lane = (uint)get_local_id(0) & 31, r = col + (lane & 7) + (lane >> 4) * 8, c = k + (lane >> 3 & 1) * 4;
+    if (turned)
+        mf_load_turned(x, tile, col, k, pitch, false);
+    else
+        mf_load_matrices(x, tile + mf_place_f32(r, c, pitch), false);
+    mf_round_tf32(x);
 }
 
-#define MF_FRAGMENTS(words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned)                       \
+#define MF_MULTIPLY_ADD(elem, instruction)                                                                            \
+    static inline void mf_multiply_add_##elem(float *sums, const uint *a, const uint *b)                              \
+    {                                                                                                                 \
+        __asm__ volatile("mma.sync.aligned." instruction " {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"        \
+                         : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                 \
+                         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                         \
+    }
+MF_MULTIPLY_ADD(f16, "m16n8k16.row.col.f32.f16.f16.f32")
+MF_MULTIPLY_ADD(f32, "m16n8k8.row.col.f32.tf32.tf32.f32")
+
+#define MF_FRAGMENTS(elem, words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned)                 \
     {                                                                                                                        \
         MF_PRAGMA(unroll)                                                                                                    \
         for (int mf_i = 0; mf_i < (a_pitch ? (rows) / 16 : 0); mf_i++)                                                       \
-            mf_load_rows((words) + ((half) * ((rows) + (cols)) / 4 + mf_i * 4), a, (uint)(row) + mf_i * 16, k, a_pitch, a_turned); \
+            mf_load_rows_##elem((words) + ((half) * ((rows) + (cols)) / 4 + mf_i * 4), a, (uint)(row) + mf_i * 16, k, a_pitch, \
+                                a_turned);                                                                                  \
         MF_PRAGMA(unroll)                                                                                                    \
         for (int mf_j = 0; mf_j < (b_pitch ? (cols) / 16 : 0); mf_j++)                                                       \
-            mf_load_cols((words) + ((half) * ((rows) + (cols)) / 4 + (rows) / 4 + mf_j * 4), b, (uint)(col) + mf_j * 16, k, b_pitch, \
-                         b_turned);                                                                                          \
+            mf_load_cols_##elem((words) + ((half) * ((rows) + (cols)) / 4 + (rows) / 4 + mf_j * 4), b, (uint)(col) + mf_j * 16, k, \
+                                b_pitch, b_turned);                                                                          \
     }
-#define MF_MULTIPLY(sums, words, half, rows, cols)                                                                           \
+#define MF_MULTIPLY(elem, sums, words, half, rows, cols)                                                                     \
     {                                                                                                                        \
         MF_PRAGMA(unroll)                                                                                                    \
         for (int mf_i = 0; mf_i < (rows) / 16; mf_i++) {                                                                     \
             MF_PRAGMA(unroll)                                                                                                \
             for (int mf_j = 0; mf_j < (cols) / 8; mf_j++)                                                                    \
-                mf_multiply_add((sums) + (mf_i * ((cols) / 8) + mf_j) * 4, (words) + ((half) * ((rows) + (cols)) / 4 + mf_i * 4), \
+                mf_multiply_add_##elem((sums) + (mf_i * ((cols) / 8) + mf_j) * 4, (words) + ((half) * ((rows) + (cols)) / 4 + mf_i * 4), \
                                 (words) + ((half) * ((rows) + (cols)) / 4 + (rows) / 4 + mf_j * 2));                         \
         }                                                                                                                    \
     }
@@ -94,7 +139,8 @@ static inline void mf_copy(__local void *to, const __global void *from, bool the
 {
     *(__local uint4 *)to = there ? *(const __global uint4 *)from : (uint4)(0);
 }
-#define MF_COPY(tile, row, at, pitch, from, there) mf_copy((tile) + mf_place((uint)(row), (uint)(at), pitch), from, there)
+#define MF_COPY(elem, tile, row, at, pitch, from, there) \
+    mf_copy((tile) + mf_place_##elem((uint)(row), (uint)(at), pitch), from, there)
 #define MF_ROUND(n)
 
 /* A lane's sums are of the rows and columns of which the instruction would give them: of 16 x 8 two neighbours in row lane / 4, and
@@ -102,42 +148,64 @@ static inline void mf_copy(__local void *to, const __global void *from, bool the
 #define mf_sum_row(i, lane) ((i) * 8 + (lane) / 4)
 #define mf_sum_col(j, lane) ((j) / 2 * 8 + (lane) % 4 * 2 + (j) % 2)
 
-static inline uint mf_two(const __local ushort *tile, int number, int k, int pitch, bool turned)
+/* What a word of the fragments has: two f16 in a row, or an f32, rounded. */
+#ifndef MF_WITHOUT_F16
+static inline uint mf_word_f16(const __local ushort *tile, int number, int k, int w, int pitch, bool turned)
 {
-    uint x = tile[turned ? mf_place(k, number, pitch) : mf_place(number, k, pitch)];
-    uint y = tile[turned ? mf_place(k + 1, number, pitch) : mf_place(number, k + 1, pitch)];
+    int of = k + 2 * w;
+    uint x = tile[turned ? mf_place_f16(of, number, pitch) : mf_place_f16(number, of, pitch)];
+    uint y = tile[turned ? mf_place_f16(of + 1, number, pitch) : mf_place_f16(number, of + 1, pitch)];
     return x | y << 16;
 }
-
-static inline void mf_fragments(uint *words, int half_, int rows, int cols, int k, const __local ushort *a, int row, int a_pitch,
-                                bool a_turned, const __local ushort *b, int col, int b_pitch, bool b_turned)
+static inline float mf_product_f16(float sum, uint x, uint y)
 {
-    int lane = (int)get_local_id(0) & 31;
-    words += half_ * (rows + 2 * cols);
-    for (int i = 0; a_pitch && i < rows / 8; i++)
-        for (int w = 0; w < 8; w++)
-            words[i * 8 + w] = mf_two(a, row + mf_sum_row(i, lane), k + 2 * w, a_pitch, a_turned);
-    words += rows;
-    for (int j = 0; b_pitch && j < cols / 4; j++)
-        for (int w = 0; w < 8; w++)
-            words[j * 8 + w] = mf_two(b, col + mf_sum_col(j, lane), k + 2 * w, b_pitch, b_turned);
+    sum += mf_f16_to_f32((ushort)x) * mf_f16_to_f32((ushort)y);
+    return sum + mf_f16_to_f32((ushort)(x >> 16)) * mf_f16_to_f32((ushort)(y >> 16));
+}
+#endif
+static inline uint mf_word_f32(const __local float *tile, int number, int k, int w, int pitch, bool turned)
+{
+    uint x = as_uint(tile[turned ? mf_place_f32(k + w, number, pitch) : mf_place_f32(number, k + w, pitch)]);
+    return as_uint(as_float(x) * 1.000338f) & 0xffffe000;
+}
+static inline float mf_product_f32(float sum, uint x, uint y)
+{
+    return sum + as_float(x) * as_float(y);
 }
 
-static inline void mf_multiply(float *sums, const uint *words, int half_, int rows, int cols)
-{
-    words += half_ * (rows + 2 * cols);
-    for (int s = 0; s < rows * cols / 32; s++) {
-        int piece = s / 4, i = piece / (cols / 8) * 2 + s / 2 % 2, j = piece % (cols / 8) * 2 + s % 2;
-        const uint *x = words + i * 8, *y = words + rows + j * 8;
-        for (int w = 0; w < 8; w++) {
-            sums[s] += mf_f16_to_f32((ushort)x[w]) * mf_f16_to_f32((ushort)y[w]);
-            sums[s] += mf_f16_to_f32((ushort)(x[w] >> 16)) * mf_f16_to_f32((ushort)(y[w] >> 16));
-        }
+#define MF_EMULATED(elem, type)                                                                                               \
+    static inline void mf_fragments_##elem(uint *words, int half_, int rows, int cols, int k, const __local type *a, int row, \
+                                           int a_pitch, bool a_turned, const __local type *b, int col, int b_pitch,           \
+                                           bool b_turned)                                                                     \
+    {                                                                                                                         \
+        int lane = (int)get_local_id(0) & 31;                                                                                 \
+        words += half_ * (rows + 2 * cols);                                                                                   \
+        for (int i = 0; a_pitch && i < rows / 8; i++)                                                                         \
+            for (int w = 0; w < 8; w++)                                                                                       \
+                words[i * 8 + w] = mf_word_##elem(a, row + mf_sum_row(i, lane), k, w, a_pitch, a_turned);                             \
+        words += rows;                                                                                                        \
+        for (int j = 0; b_pitch && j < cols / 4; j++)                                                                         \
+            for (int w = 0; w < 8; w++)                                                                                       \
+                words[j * 8 + w] = mf_word_##elem(b, col + mf_sum_col(j, lane), k, w, b_pitch, b_turned);                             \
+    }                                                                                                                         \
+    static inline void mf_multiply_##elem(float *sums, const uint *words, int half_, int rows, int cols)                      \
+    {                                                                                                                         \
+        words += half_ * (rows + 2 * cols);                                                                                   \
+        for (int s = 0; s < rows * cols / 32; s++) {                                                                          \
+            int piece = s / 4, i = piece / (cols / 8) * 2 + s / 2 % 2, j = piece % (cols / 8) * 2 + s % 2;                    \
+            const uint *x = words + i * 8, *y = words + rows + j * 8;                                                         \
+            for (int w = 0; w < 8; w++)                                                                                       \
+                sums[s] = mf_product_##elem(sums[s], x[w], y[w]);                                                             \
+        }                                                                                                                     \
     }
-}
-#define MF_FRAGMENTS(words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned) \
-    mf_fragments(words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned)
-#define MF_MULTIPLY(sums, words, half, rows, cols) mf_multiply(sums, words, half, rows, cols)
+#ifndef MF_WITHOUT_F16
+MF_EMULATED(f16, ushort)
+#endif
+MF_EMULATED(f32, float)
+
+#define MF_FRAGMENTS(elem, words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned) \
+    mf_fragments_##elem(words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned)
+#define MF_MULTIPLY(elem, sums, words, half, rows, cols) mf_multiply_##elem(sums, words, half, rows, cols)
 
 #endif
 #endif

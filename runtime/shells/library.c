@@ -49,14 +49,16 @@ void futhark_context_config_free(struct futhark_context_config *cfg)
     free(cfg->build_options);
     free(cfg->tuning);
     free(cfg->kernels);
+    free(cfg->binaries);
     free(cfg);
 }
 
-/* *own becomes a copy of the text; NULL stays NULL. */
+/* *own becomes a copy of the text, which may be what it is already; NULL stays NULL. */
 static const char *rt_lib_keep(struct futhark_context_config *cfg, char **own, const char *text)
 {
+    char *copy = text ? strdup(text) : NULL;
     free(*own);
-    *own = text ? strdup(text) : NULL;
+    *own = copy;
     cfg->no_memory = cfg->no_memory || (text && !*own);
     return *own;
 }
@@ -119,6 +121,16 @@ void futhark_context_config_set_command_queue(struct futhark_context_config *cfg
 void futhark_context_config_set_cache_file(struct futhark_context_config *cfg, const char *path)
 {
     cfg->rt.cache = rt_lib_keep(cfg, &cfg->cache, path ? path : "");
+}
+
+void futhark_context_config_load_binary_from(struct futhark_context_config *cfg, const char *path)
+{
+    cfg->rt.binaries = rt_lib_keep(cfg, &cfg->binaries, path);
+}
+
+void futhark_context_config_set_program(struct futhark_context_config *cfg, const char *s)
+{
+    cfg->rt.kernels = rt_lib_keep(cfg, &cfg->kernels, s);
 }
 
 void futhark_context_config_add_build_option(struct futhark_context_config *cfg, const char *opt)

@@ -30,7 +30,7 @@ typedef struct {
 struct futhark_context_config {
     const rt_program *prog;
     rt_config rt;
-    char *device, *platform, *cache, *build_options, *tuning, *kernels;
+    char *device, *platform, *cache, *build_options, *tuning, *kernels, *binaries;
     int n_settings;
     rt_lib_setting *settings;
     bool no_memory; /* for one of them: no context can be made */

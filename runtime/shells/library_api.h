@@ -69,6 +69,9 @@ void futhark_context_config_set_command_queue(struct futhark_context_config *cfg
                                               cl_command_queue queue);
 /* A folder where built kernels are kept, made if it is missing; NULL: they are not kept. */
 void futhark_context_config_set_cache_file(struct futhark_context_config *cfg, const char *path);
+/* A folder that another configuration's set_cache_file has filled: kernels that are in it, for the
+ * same text, options, device and driver, are not built. Nothing is written there. NULL: none. */
+void futhark_context_config_load_binary_from(struct futhark_context_config *cfg, const char *path);
 void futhark_context_config_add_build_option(struct futhark_context_config *cfg, const char *opt);
 /* OpenCL has its own; no effect. */
 void futhark_context_config_set_unified_memory(struct futhark_context_config *cfg, int flag);
@@ -86,8 +89,13 @@ int futhark_context_config_set_tuning_param(struct futhark_context_config *cfg, 
 /* minifut's own: the parameters in a file that `minifut tune` wrote. Nonzero if it cannot be read
  * or is none. */
 int futhark_context_config_load_tuning(struct futhark_context_config *cfg, const char *path);
-/* The text of all kernels, for reading; the configuration's. NULL: no memory. */
+/* The text of all kernels in OpenCL C, which is the configuration's; NULL: no memory. And another
+ * text in its place, a changed one, say; NULL: again the library's own. Each kernel is behind the
+ * line that names it, "Kernel NAME" in a comment of its own, what all have in common before the
+ * first of these lines (if nothing is, it stays). A context of a text that lacks a kernel cannot be
+ * made. The device "native" has no use for it. */
 const char *futhark_context_config_get_program(struct futhark_context_config *cfg);
+void futhark_context_config_set_program(struct futhark_context_config *cfg, const char *s);
 
 int futhark_get_tuning_param_count(void);
 const char *futhark_get_tuning_param_name(int i);

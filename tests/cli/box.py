@@ -14,6 +14,7 @@ EXAMPLES = ROOT / "examples"
 USER, USAGE, LIMIT = 1, 2, 3
 NEVER = "1000000000000"
 QUICK = {"CC": os.environ.get("QUICK_CC", "cc")}  # for programs whose code need not be good
+GCC = {"CC": "cc"}  # for what tcc lacks: the suite's compiler is that one, where it is installed
 
 # Programs, names and data that cases of several files use.
 GOOD = "entry main (x: i32): i32 = x + 1\n"

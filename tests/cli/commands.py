@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import checks
-from box import GOOD, HOSTILE, LIMIT, MINIFUT, ROOT, USAGE, USER, WRONG, Failed, case, table
+from box import GCC, GOOD, HOSTILE, LIMIT, MINIFUT, ROOT, USAGE, USER, WRONG, Failed, case, table
 
 
 # --- the command line ---------------------------------------------------------------------------------
@@ -352,7 +352,7 @@ def test_crash(box, options):
         box.put(name + ".sf", "-- ==\n-- input { 1 } output { 2 }\n" + GOOD)
     box.put("crash.h", CRASH)
     box.minifut(f"test -c -j1 {options} .", USER, out=r"\A./p.sf: incremental: .*/incremental does not start as a server: ?\n"
-                r"5 passed, 1 failed$", env={"CFLAGS": f"-include {box.path}/crash.h"})
+                r"5 passed, 1 failed$", env=GCC | {"CFLAGS": f"-include {box.path}/crash.h"})
 
 
 table("test, crash", True, [("in a fork", ""), ("in a process", "-d #0")], test_crash)
@@ -443,7 +443,7 @@ def packages(box):
     box.put("project/tests/deep/q.fut", 'import "lib/github.com/user/beyond/b"\n')
     box.minifut("check project/tests/deep/q.fut", USER,
                 "neither `project/tests/deep/lib/github.com/user/beyond/b.sf` nor .*/b.fut`; also tried `project/lib`; "
-                "minifut does not fetch packages: run `futhark pkg sync`")
+                "`minifut pkg add github.com/user/beyond` fetches the package")
 
 
 @case(False)

@@ -7,7 +7,7 @@ import shutil
 import struct
 import subprocess
 
-from box import EXAMPLES, HERE, MATRICES, MINIFUT, NEVER, OPENCL, QUICK, ROOT, USAGE, USER, Failed, Skipped, case, table
+from box import EXAMPLES, GCC, HERE, MATRICES, MINIFUT, NEVER, OPENCL, QUICK, ROOT, USAGE, USER, Failed, Skipped, case, table
 
 # Code of which programs are tried, with what a case needs for it.
 SHAPES = {"native": True, "opencl": OPENCL, "gpu": OPENCL}
@@ -430,16 +430,21 @@ def leads(box):
 
 @case(OPENCL)
 def matrix_units(box):
-    """Products of f16 are made of tiles where there are matrix units, and give the same; without such, or where rows begin elsewhere, they are not."""
-    program = ROOT / "tests/programs/soacs/products_f16.sf"
-    box.minifut(f"compile -o products {program}", 0, leaves=["products", "products.c"], env=QUICK)
+    """Products of f16, and of f32 with --fast-math, are made of tiles where there are matrix units, and give the same; without such, or where rows begin elsewhere, they are not."""
     tried = [("plain", "136i64 72i64 72i64", "1", True), ("plain", "136i64 72i64 72i64", "0", False), ("plain", "248i64 64i64 256i64", "1", True),
              ("plain", "64i64 66i64 66i64", "1", False), ("rows", "64i64 1032i64 64i64", "1", True), ("batch", "2i64 136i64 72i64 72i64", "1", True)]
-    for entry, stdin, units, tiles in tried:
-        _, said = box.run(["./products", "-e", entry, "--matrix-units", units, "-D", "--build-option=-cl-opt-disable"], 0, "Built kernel",
-                          stdin=stdin, out="^true$", env={"MINIFUT_CODE": "gpu"})
-        if ("Built kernel segmatrix" in said) != tiles:
-            raise Failed(f"{entry} {stdin}, units {units}: {said}")
+    for elem, flags, of in (("f16", "", tried), ("f32", "--fast-math", tried[4:])):
+        program = ROOT / f"tests/programs/soacs/products_{elem}.sf"
+        box.minifut(f"compile {flags} -o {elem} {program}", 0, leaves=[elem, f"{elem}.c"], env=QUICK)
+        for entry, stdin, units, tiles in of:
+            _, said = box.run([f"./{elem}", "-e", entry, "--matrix-units", units, "-D", "--build-option=-cl-opt-disable"], 0, "Built kernel",
+                              stdin=stdin, out="^true$", env={"MINIFUT_CODE": "gpu"})
+            if ("Built kernel segmatrix" in said) != tiles:
+                raise Failed(f"{elem}: {entry} {stdin}, units {units}: {said}")
+    box.run(["./f32", "-e", "rounded", "--matrix-units", "1", "--build-option=-cl-opt-disable"], 0, stdin="8i64", out="^true$",
+            env={"MINIFUT_CODE": "gpu"})
+    if "segmatrix" in box.minifut(f"compile --emit=opencl {ROOT}/tests/programs/soacs/products_f32.sf", 0)[0]:
+        raise Failed("matrix units without --fast-math")
 
 
 FLAT = ("suff_outer_par_0=1", )
@@ -634,8 +639,8 @@ def ulps(x, y, t):
 def of_vectors(box, t):
     """They agree with the interpreter to 4 units in the last place; with --strict-math as its own do, and wherever they stand."""
     box.put("p.sf", functions_of(t))
-    box.minifut("compile --force p.sf", 0, leaves=("p", "p.c"))
-    box.minifut("compile --force --strict-math -o q p.sf", 0, leaves=("q", "q.c"))
+    box.minifut("compile --force p.sf", 0, leaves=("p", "p.c"), env=GCC)
+    box.minifut("compile --force --strict-math -o q p.sf", 0, leaves=("q", "q.c"), env=GCC)
     xs = [k / 97 + 1.0 for k in range(391)]
     for f in FUNCTIONS + OF_TWO:
         near_one = f in ("acos", "asin", "atanh")

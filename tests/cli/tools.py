@@ -13,7 +13,7 @@ import termios
 import time
 
 import checks
-from box import HOSTILE, MATRICES, MINIFUT, USER, WRONG, Failed, case, table
+from box import GCC, HOSTILE, MATRICES, MINIFUT, USER, WRONG, Failed, case, table
 
 
 # --- tune and bench --------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def bench_roofline_counts_work(box):
         for r in sum(own, []):
             least = max(r["bytes"] / 1e3, r["operations"] / 2)
             if (abs(r["lost_us"] - max(0, r["us"] - least)) > 0.01 or
-                    abs(r["share"] * r["us"] - least) > 0.001 * (1 + r["share"])):
+                    abs(r["share"] * r["us"] - least) > 0.001 * (1 + least)):
                 raise Failed(f"{entry}: {r}")
 
 
@@ -407,7 +407,7 @@ def hostile_names_everywhere(box):
     box.put(f"{sub}/{name}/{name}.out", "[10, 5]")
     tmp = box.path / "a b$(touch c)"
     tmp.mkdir()
-    env = {"TMPDIR": tmp, "CFLAGS": "-O0"}
+    env = GCC | {"TMPDIR": tmp, "CFLAGS": "-O0"}
     made = [f"{sub}/{name}.c", f"{sub}/{name}_.c", f"{sub}/{name}_"]
     box.run([MINIFUT, "compile", "-o", f"{sub}/{name}_", "--", path], 0, leaves=made[1:], env=env)
     box.run([str(box.path / made[2])], USER, "^Error: division by zero\n" + re.escape(path.replace("\n", "?")) + r":4:\d+:$",

@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from xml.etree import ElementTree
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import textmate  # noqa: E402
@@ -262,9 +264,75 @@ def at_work(editor, command, tmp):
     case(f'{editor}: formats', None if 'def f (x: i32) = x\n' in got else got)
 
 
+# --- The package for VS Code -------------------------------------------------------------------
+
+VSX = '{http://schemas.microsoft.com/developer/vsx-schema/2011}'
+CODE = 'Microsoft.VisualStudio.Code.'
+
+
+def pack(tmp):
+    """The path of the package; the same files must give the same bytes."""
+    paths = [subprocess.run([sys.executable, f'{ROOT}/tools/vsix.py', f'{tmp}/{k}'], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+             for k in (1, 2)]
+    both = []
+    for path in paths:
+        with open(path, 'rb') as f:
+            both.append(f.read())
+    case('vsix: bytes', None if both[0] == both[1] else 'they differ from time to time')
+    return paths[0]
+
+
+def package(path):
+    """What VS Code reads of it before it is installed, against package.json and the files in it."""
+    with zipfile.ZipFile(path) as z:
+        names, manifest = z.namelist(), ElementTree.fromstring(z.read('extension.vsixmanifest'))
+        types = ElementTree.fromstring(z.read('[Content_Types].xml'))
+        extension = json.loads(z.read('extension/package.json'))
+    identity = manifest.find(f'.//{VSX}Identity').attrib
+    case('vsix: identity', None if (identity['Id'], identity['Version'], identity['Publisher']) ==
+         (extension['name'], read(f'{ROOT}/VERSION').strip(), extension['publisher']) == (extension['name'], extension['version'], 'minifut') else identity)
+    properties = {p.attrib['Id']: p.attrib['Value'] for p in manifest.iter(f'{VSX}Property')}
+    case('vsix: engine', None if properties[CODE + 'Engine'] == extension['engines']['vscode'] else properties)
+    case('vsix: target', None if manifest.find(f'.//{VSX}InstallationTarget').attrib['Id'] == 'Microsoft.VisualStudio.Code' else 'another one')
+    assets = {a.attrib['Type']: a.attrib['Path'] for a in manifest.iter(f'{VSX}Asset')}
+    case('vsix: assets', None if assets[CODE + 'Manifest'] == 'extension/package.json' and set(assets.values()) <= set(names) else assets)
+    case('vsix: categories', None if manifest.find(f'.//{VSX}Categories').text.split(',') == extension['categories'] else 'others')
+    said = {t.attrib['Extension'] for t in types}
+    want = {os.path.splitext(name)[1] for name in names if name != '[Content_Types].xml'}
+    case('vsix: types of files', None if want == said else want ^ said)
+    given = {path for top in ('grammars', 'languages') for one in extension['contributes'][top] for k, path in one.items() if k in ('path', 'configuration')}
+    asked = {os.path.normpath(f'extension/{path}') for path in given | {extension['main']}}
+    case('vsix: files', None if asked <= set(names) and not any('node_modules' in n for n in names) else asked - set(names))
+    sources = {os.path.relpath(p, f'{MODES}/vscode') for p in glob.glob(f'{MODES}/vscode/**/*.js*', recursive=True)}
+    case('vsix: all that is there', None if {f'extension/{s}' for s in sources} <= set(names) else sources)
+
+
+def client(path, tmp):
+    """The extension as it is in the package, in node, with a real server."""
+    with zipfile.ZipFile(path) as z:
+        z.extractall(f'{tmp}/unpacked')
+    os.mkdir(f'{tmp}/programs')
+    r = subprocess.run(['node', f'{HERE}/client.js', f'{tmp}/unpacked/extension', MINIFUT, f'{tmp}/programs'], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+    *said, last = r.stdout.strip().split('\n')
+    counted = re.fullmatch(r'(\d+) passed, (\d+) failed', last)
+    for line in said:
+        print(line)
+    for k in range(int(counted[1])) if counted else []:
+        case(f'client of VS Code {k}', None)
+    case('client of VS Code', None if counted and not r.returncode and int(counted[1]) >= CLIENT_CASES else last)
+
+
+CLIENT_CASES = 23
+
+
 def main():
     lists()
-    json.loads(read(f'{MODES}/vscode/package.json'))
+    with tempfile.TemporaryDirectory() as tmp:
+        vsix = pack(tmp)
+        package(vsix)
+        if need('node', CLIENT_CASES + 1):
+            client(vsix, os.path.realpath(tmp))
     json.loads(read(f'{MODES}/vscode/language-configuration.json'))
     paths = sorted(p for top in ('tests', 'examples', 'bench') for p in glob.glob(f'{ROOT}/{top}/**/*.sf', recursive=True))
     paths = paths if '--all' in sys.argv else paths[::3]

@@ -137,6 +137,36 @@ NICE = b'def f x = x -- c\n'
 BROKEN = b'def f x = (x\n'
 
 
+def folders(folder, there):
+    """Programs below a folder, but for hidden ones and packages, unless they are named."""
+    ours = [there(f'all/{name}') for name in ('a.sf', 'b.fut', 'in/c.sf', 'in/deep/d.sf', 'lib/own.sf')]
+    others = [there(f'all/{name}') for name in ('.git/e.sf', '.f.sf', 'notes.txt', 'in/sf', 'pkg/lib/github.com/x/y/g.fut')]
+    ours.append(there('all/pkg/main.fut'))
+    broken = there('all/in/broken.sf', BROKEN)
+    there('all/pkg/futhark.pkg', b'require {}\n')
+    os.symlink('..', f'{folder}/all/in/up')
+    os.chmod(ours[2], 0o640)
+    got = run('fmt', '--check', f'{folder}/all')
+    case('--check of a folder', None if got.returncode == 1 and got.stdout.decode().split('\n')[:-1] == sorted(ours) and
+         broken.encode() in got.stderr and all(read(f) == UGLY for f in ours) else got)
+    got = run('fmt', f'{folder}/all/')
+    case('a folder', None if got.returncode == 1 and broken.encode() in got.stderr and b'//' not in got.stderr else got)
+    case('its files', None if {read(f) for f in ours} == {NICE} and {read(f) for f in others} == {UGLY} else [read(f) for f in ours + others])
+    case('modes in a folder', None if stat.S_IMODE(os.stat(ours[2]).st_mode) == 0o640 else oct(os.stat(ours[2]).st_mode))
+    os.remove(broken)
+    got = run('fmt', '--check', f'{folder}/all')
+    case('a formatted folder', None if (got.returncode, got.stdout) == (0, b'') else got)
+    run('fmt', f'{folder}/all/pkg/lib', f'{folder}/all/.git')
+    case('packages and hidden folders that are named', None if {read(others[0]), read(others[4])} == {NICE} else 'they were left')
+    os.makedirs(f'{folder}/none')
+    got = run('fmt', f'{folder}/none')
+    case('a folder without programs', None if (got.returncode, got.stdout, got.stderr) == (0, b'', b'') else got)
+    if os.geteuid():
+        os.mkdir(f'{folder}/all/closed', 0)
+        got = run('fmt', f'{folder}/all')
+        case('a folder that cannot be read', None if got.returncode == 1 and b'closed: Permission denied' in got.stderr else got)
+
+
 def command(folder):
     def there(name, data=UGLY):
         write(f'{folder}/{name}', data)
@@ -174,6 +204,7 @@ def command(folder):
         got = subprocess.run([MINIFUT, 'fmt'], input=UGLY, stdout=full, stderr=subprocess.PIPE)
     case('a full output', None if got.returncode == 1 and b'cannot write' in got.stderr else got)
 
+    folders(folder, there)
     big = UGLY * 1000
     name = there('big/big.sf', big)
 

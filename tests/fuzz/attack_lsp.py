@@ -16,10 +16,9 @@ from client import Client, Failed  # noqa: E402
 
 PER_SERVER = 200  # sessions
 ODD = [None, True, -1, 0, 2**31, -2**31, 1e308, "", "x", "\ud83d", [], {}, [[]], {"line": -1}, "file:///", "file://%", [None] * 50, "a" * 5000]
-METHODS = ["hover", "completion", "definition", "references", "documentHighlight", "documentSymbol", "formatting", "didOpen", "didChange",
-           "didClose", "didSave", "rename", "rangeFormatting", "signatureHelp"]
+METHODS = [*mutated.METHODS, "didOpen", "didChange", "didClose", "didSave", "rangeFormatting"]
 OTHERS = ["initialize", "initialized", "$/cancelRequest", "$/setTrace", "workspace/didChangeConfiguration", "workspace/symbol",
-          "workspace/didChangeWatchedFiles", "window/workDoneProgress/cancel", "nothing", ""]
+          "workspace/didChangeWatchedFiles", "workspace/didChangeWorkspaceFolders", "window/workDoneProgress/cancel", "nothing", ""]
 
 
 def messages(r, texts, k):
@@ -35,10 +34,12 @@ def messages(r, texts, k):
                 {"range": {"start": mutated.position(text, i), "end": mutated.position(text, j)}, "text": new}
             out.append({"method": "textDocument/didChange", "params": {"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}})
         elif kind == 3:
-            out.append({"method": r.choice(OTHERS[1:]), "id": r.choice([f"{k}.{version}", f"{k}.s", None]), "params": {"id": r.randrange(9)}})
+            out.append({"method": r.choice(OTHERS[1:]), "id": r.choice([f"{k}.{version}", f"{k}.s", None]), "params": {"id": r.randrange(9), "query": new,
+                        "event": {"added": [{"uri": uri, "name": "x"}], "removed": [{"uri": "file:///nowhere", "name": "y"}]}}})
         else:
             out.append({"id": r.choice([f"{k}.{version}", f"{k}.a", 2**40]), "method": "textDocument/" + r.choice(METHODS),
                         "params": {"textDocument": {"uri": uri}, "position": at, "context": {"includeDeclaration": True},
+                                   "range": {"start": at, "end": mutated.position(text, j)}, "positions": [at, at], "newName": new,
                                    "options": {"tabSize": 2}}})
     return out + [{"method": "textDocument/didClose", "params": {"textDocument": {"uri": uri}}}]
 

@@ -69,7 +69,7 @@ static void compile_program(Ctx *cx, Prog *p)
     if (diag_errors() || !p->entries.n)
         return;
     stage_enter("plan");
-    Plan *plan = host_plan(cx, p);
+    Plan *plan = host_plan(cx, p, true);
     if (diag_errors())
         return;
     Out out = {0};

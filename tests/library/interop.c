@@ -1,4 +1,6 @@
-/* Buffers of the caller's, in and out, in the caller's queue. */
+/* Libraries on OpenCL: buffers of the caller's, in and out, in the caller's queue; kernels of the
+ * caller's text, or built before. */
+#define _GNU_SOURCE
 #include "types.h"
 
 #include <stdlib.h>
@@ -16,6 +18,80 @@ static bool says(struct futhark_context *ctx, const char *words)
     bool ok = message && strstr(message, words);
     free(message);
     return ok;
+}
+
+/* What `scale` makes of 3 with 2, in a context of this configuration; -1 if it fails. `said`
+ * becomes what the context logs, to free(). */
+static float scaled(struct futhark_context_config *cfg, char **said)
+{
+    struct futhark_context *ctx = futhark_context_new(cfg);
+    size_t n;
+    FILE *log = open_memstream(said, &n);
+    float x = 3;
+    futhark_context_set_logging_file(ctx, log);
+    struct futhark_f32_1d *xs = futhark_new_f32_1d(ctx, &x, 1), *ys = NULL;
+    if (!xs || futhark_entry_scale(ctx, &ys, 2, xs) || futhark_values_f32_1d(ctx, ys, &x))
+        x = -1;
+    futhark_free_f32_1d(ctx, ys);
+    futhark_free_f32_1d(ctx, xs);
+    futhark_context_free(ctx);
+    fclose(log);
+    return x;
+}
+
+static bool scales(struct futhark_context_config *cfg, float want)
+{
+    char *said;
+    float got = scaled(cfg, &said);
+    free(said);
+    return got == want;
+}
+
+/* The kernels' text is the configuration's, and another one may take its place. */
+static void check_set_program(void)
+{
+    struct futhark_context_config *cfg = futhark_context_config_new();
+    futhark_context_config_set_program(cfg, futhark_context_config_get_program(cfg));
+    CHECK(scales(cfg, 6));
+    char *text = strdup(futhark_context_config_get_program(cfg));
+    char *own = strstr(text, "/* Kernel segmap_scale"),
+         *product = own ? strstr(own, " * a_") : NULL;
+    CHECK(product);
+    if (product)
+        product[1] = '+';
+    futhark_context_config_set_program(cfg, text);
+    CHECK(scales(cfg, 5));
+    CHECK(strcmp(futhark_context_config_get_program(cfg), text) == 0);
+    futhark_context_config_set_program(cfg, strstr(text, "/* Kernel "));
+    CHECK(scales(cfg, 5)); /* what all have in common is the library's own */
+    free(text);
+    futhark_context_config_set_program(cfg, "/* Kernel none */\n");
+    struct futhark_context *ctx = futhark_context_new(cfg);
+    CHECK(says(ctx, "the program that was set has no kernel "));
+    futhark_context_free(ctx);
+    futhark_context_config_set_program(cfg, NULL);
+    CHECK(scales(cfg, 6));
+    futhark_context_config_free(cfg);
+}
+
+/* Kernels that one configuration has kept are not built by another one, which keeps none. */
+static void check_load_binary(void)
+{
+    char *said, folder[] = "kept.XXXXXX";
+    CHECK(mkdtemp(folder));
+    for (int kept = 0; kept < 3; kept++) {
+        struct futhark_context_config *cfg = futhark_context_config_new();
+        futhark_context_config_set_debugging(cfg, 1);
+        if (kept == 1)
+            futhark_context_config_set_cache_file(cfg, folder);
+        else
+            futhark_context_config_load_binary_from(cfg, folder);
+        CHECK(scaled(cfg, &said) == 6);
+        CHECK(strstr(said, "Built kernel segmap_scale"));
+        CHECK((kept == 2) == (strstr(said, "from the cache") != NULL));
+        free(said);
+        futhark_context_config_free(cfg);
+    }
 }
 
 int main(void)
@@ -83,6 +159,8 @@ int main(void)
     futhark_context_config_free(cfg);
     clReleaseMemObject(buffer);
     clReleaseContext(context);
+    check_set_program();
+    check_load_binary();
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
 }

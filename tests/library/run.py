@@ -3,6 +3,7 @@ entries. usage: run.py MINIFUT BUILD_FOLDER"""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ MINIFUT = str(Path(sys.argv[1]).resolve())
 WORK = Path(sys.argv[2]).resolve() / "library"
 LIBS = ["-lm", "-ldl", "-lpthread"]
 # PoCL and LLVM keep what they have until the end, and their compiler takes the signals' stack of a thread away.
-ASAN = {"ASAN_OPTIONS": "use_sigaltstack=0:fast_unwind_on_malloc=0:allocator_may_return_null=1",
+ASAN = {"ASAN_OPTIONS": "use_sigaltstack=0:allocator_may_return_null=1",
         "LSAN_OPTIONS": f"suppressions={HERE}/leaks.txt:print_suppressions=0"}
 
 
@@ -34,9 +35,9 @@ def build(cmd, what):
 
 
 def client(cmd, what, **more):
-    """Runs a client whose last line sums its checks up."""
+    """Runs a client that sums its checks up in a line."""
     code, out = run(cmd, **more)
-    m = re.search(r"(\d+) passed, (\d+) failed\s*$", out)
+    m = re.search(r"^(\d+) passed, (\d+) failed$", out, re.M)
     if m:
         checks.passed += int(m[1])
         checks.failed += int(m[2])
@@ -110,9 +111,13 @@ def check_names():
 
 
 def check_c():
+    """The runtime with sanitizers once, for all libraries; each is one file elsewhere here."""
     m, _ = check_manifest("types")
     flags = ["-g", "-O0", "-Wall", "-Wextra", "-I", WORK]  # with sanitizers, -O1 takes three times as long
     sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+    (WORK / "runtime.c").write_text(run(["sh", "runtime/bundle.sh", "--library"], cwd=ROOT)[1])
+    build(["cc", *flags[:2], *sanitize, "-DRT_API=", "-c", "runtime.c"], "the runtime")
+    sanitize += ["-DRT_API=", "-DRT_SEPARATE", "runtime.o"]
     if build(["cc", *flags, *sanitize, *names_of_types(m), "-o", "client", HERE / "client.c", "types.c", *LIBS], "client.c"):
         client(["./client"], "client.c", env=ASAN)
     m, _ = check_manifest("opaque")
@@ -131,10 +136,9 @@ def check_c():
     else:
         build(["cc", *flags, "-D_GNU_SOURCE", "-include", "CL/cl.h", "-fsyntax-only", "types.c"], "types.c behind OpenCL's header")
         if build(["cc", *flags, *sanitize, "-o", "interop", HERE / "interop.c", "types.c", "-lOpenCL", *LIBS], "interop.c"):
-            client(["./interop"], "interop.c", env=ASAN)
-    if checks.need("c++") and build(["cc", "-c", "-O1", "-o", "types.o", "types.c"], "types.c") and \
-            build(["c++", *flags, "-o", "client++", HERE / "client.cc", "types.o", *LIBS], "client.cc"):
-        client(["./client++"], "client.cc")
+            client(["./interop"], "interop.c", env=ASAN | {"MINIFUT_DRIVER": "opencl"})
+            for kept in WORK.glob("kept.*"):
+                shutil.rmtree(kept)
 
 
 def check_without_opencl():
@@ -153,14 +157,16 @@ def check_without_opencl():
         if checks.need(cc[0]) and build([*cc, *flags, "-I", WORK, "-c", "-o", "bare.o", HERE / "bare.c"], f"bare.c by {cc}"):
             build(["cc", "-o", "bare", "bare.o", "headless.o", *LIBS], f"bare.c by {cc}, linked")
             client(["./bare"], f"bare.c by {cc}", env={"MINIFUT_DRIVER": "opencl", "MINIFUT_OPENCL": str(WORK / "none")})
+    if checks.need("c++") and build(["c++", *flags[:3], "-I", WORK, "-o", "client++", HERE / "client.cc", "headless.o", *LIBS], "client.cc"):
+        client(["./client++"], "client.cc")
 
 
 def check_calls():
-    flags = ["-g", "-O0", "-I", WORK, HERE / "calls.c", "types.c", *LIBS]
-    if build(["cc", "-o", "calls", *flags], "calls.c"):
+    flags = ["-g", "-O0", "-I", WORK, HERE / "calls.c"]
+    if build(["cc", "-o", "calls", *flags, "headless.o", *LIBS], "calls.c"):
         code, out = run(["./calls", "100000", "1"])
         check(code == 0, f"100,000 calls: {out}")
-    if build(["cc", "-fsanitize=thread", "-o", "threads", *flags], "calls.c, threads"):
+    if build(["cc", "-fsanitize=thread", "-o", "threads", *flags, "types.c", *LIBS], "calls.c, threads"):
         env = {"TSAN_OPTIONS": f"suppressions={HERE}/races.txt:halt_on_error=1"}
         for shared in ([], ["shared"]):
             code, out = run(["./threads", "2000", "2", *shared], env=env)

@@ -14,7 +14,7 @@ class Failed(Exception):
 class Client:
     """A running server. Requests are awaited by default; diagnostics are kept by URI, with their versions."""
 
-    def __init__(self, minifut, initialize=True, related=True, **process):
+    def __init__(self, minifut, initialize=True, related=True, versioned=True, folders=None, encodings=None, **process):
         self.process = subprocess.Popen([minifut, 'lsp'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **process)
         self.messages = queue.Queue()
         self.answers, self.diagnostics, self.logs = {}, {}, []
@@ -23,9 +23,12 @@ class Client:
         self.held = None
         threading.Thread(target=self.read_all, daemon=True).start()
         if initialize:
-            text = {'publishDiagnostics': {'relatedInformation': related}}
-            self.capabilities = self.ask('initialize', processId=os.getpid(), rootUri=None,
-                                         capabilities={'textDocument': text})['capabilities']
+            text = {'publishDiagnostics': {'relatedInformation': related}, 'rename': {'prepareSupport': versioned},
+                    'signatureHelp': {'signatureInformation': {'parameterInformation': {'labelOffsetSupport': True}}}}
+            can = {'textDocument': text, 'workspace': {'workspaceEdit': {'documentChanges': versioned}},
+                   'general': {'positionEncodings': encodings} if encodings else {}}
+            more = {'workspaceFolders': [{'uri': f, 'name': f} for f in folders]} if folders else {}
+            self.capabilities = self.ask('initialize', processId=os.getpid(), rootUri=None, capabilities=can, **more)['capabilities']
             self.tell('initialized')
 
     # --- The wire

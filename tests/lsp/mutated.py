@@ -44,6 +44,35 @@ def position(text, at):
     return {'line': count, 'character': units(text[line:at])}
 
 
+# Requests that are asked about all of a document or about a place of it.
+METHODS = ['hover', 'completion', 'definition', 'references', 'documentHighlight', 'documentSymbol', 'formatting', 'prepareRename', 'rename',
+           'signatureHelp', 'inlayHint', 'codeAction', 'foldingRange', 'selectionRange', 'semanticTokens/full']
+
+
+def in_order(edits):
+    """Edits of one document must not touch each other."""
+    at = sorted((e['range']['start']['line'], e['range']['start']['character'], e['range']['end']['line'], e['range']['end']['character']) for e in edits)
+    return all(a[:2] <= a[2:] for a in at) and all(a[2:] <= b[:2] for a, b in zip(at, at[1:]))
+
+
+def wrong_answer(method, m, text):
+    """What cannot be right whatever the program is, or None."""
+    if 'error' in m:
+        refused = method in ('rename', 'prepareRename') and m['error']['code'] == -32803 and m['error']['message']
+        return None if refused else m['error']['message']
+    last = len(re.findall('\r\n|\n|\r', text))
+    edits = [d['edits'] for d in m['result']['documentChanges']] if method == 'rename' else [m['result']] if method == 'formatting' and m['result'] else []
+    if not all(in_order(e) for e in edits):
+        return 'edits overlap'
+    if method == 'inlayHint' and not all(h['position']['line'] <= last for h in m['result']):
+        return 'a hint is behind the end'
+    if method == 'foldingRange' and not all(f['startLine'] < f['endLine'] <= last for f in m['result']):
+        return 'a fold has no lines'
+    if method == 'semanticTokens/full' and (len(m['result']['data']) % 5 or any(n < 0 for n in m['result']['data'])):
+        return 'tokens are not in order'
+    return None
+
+
 def one(c, r, texts, k):
     """A program, three changes, questions at random places; what went wrong with it, as texts."""
     uri, text = f'file:///nowhere/{k}.sf', r.choice(texts)
@@ -61,12 +90,15 @@ def one(c, r, texts, k):
         else:
             c.change(uri, ({'start': position(text, i), 'end': position(text, j)}, new))
         text = changed
-        for method in r.sample(['hover', 'completion', 'definition', 'references', 'documentHighlight', 'documentSymbol', 'formatting'], 2) + ['completion']:
-            at = r.choice([i + len(new), r.randrange(len(text) + 1)])
-            m = c.answer(c.start('textDocument/' + method, textDocument={'uri': uri}, position=position(text, min(at, len(text))),
-                                 context={'includeDeclaration': True}))
-            if 'error' in m:
-                yield f'{method} at {at}: {m["error"]["message"]}', text
+        for method in r.sample(METHODS, 2) + [r.choice(['completion', 'signatureHelp', 'rename'])]:
+            at = min(r.choice([i + len(new), r.randrange(len(text) + 1)]), len(text))
+            where = position(text, at)
+            span = {'start': position(text, r.randrange(at + 1)), 'end': where}
+            m = c.answer(c.start('textDocument/' + method, textDocument={'uri': uri}, position=where, range=span, positions=[where, span['start']],
+                                 newName=r.choice(['zz', 'x', 'map', '+', 'n', 'A']), context={'includeDeclaration': True, 'diagnostics': []}))
+            wrong = wrong_answer(method, m, text)
+            if wrong:
+                yield f'{method} at {at}: {wrong}', text
     for d in c.checked(uri):
         if 'minifut failed' in d['message']:
             yield d['message'], text
@@ -78,6 +110,8 @@ def fuzz(minifut, n, seed):
     r, texts, failed = random.Random(seed), corpus(), 0
     c = Client(minifut)
     for k in range(n):
+        if k % 1000 == 999:
+            print(f'{k + 1} programs', flush=True)
         for said, text in one(c, r, texts, k):
             failed += 1
             path = ROOT / f'tests/fuzz/failures/lsp-{seed}-{k}.sf'
@@ -93,7 +127,7 @@ def fuzz(minifut, n, seed):
 def mutated_programs(minifut):
     r, texts = random.Random(1), corpus()
     c = Client(minifut)
-    for k in range(300):
+    for k in range(150):
         for said, text in one(c, r, texts, k):
             raise Failed(f'{said} of {text!r}')
     c.stop()

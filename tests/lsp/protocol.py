@@ -15,6 +15,10 @@ GOOD = 'def f (x: i32): i32 = x\n'
 def offers(c):
     for name in ('hover', 'definition', 'references', 'documentHighlight', 'documentSymbol'):
         same(c.capabilities[name + 'Provider'], True, name)
+    for name in ('workspaceSymbol', 'documentFormatting', 'inlayHint', 'foldingRange', 'selectionRange'):
+        same(c.capabilities[name + 'Provider'], True, name)
+    same(c.capabilities['renameProvider'], {'prepareProvider': True})
+    same(c.capabilities['codeActionProvider'], {'codeActionKinds': ['quickfix']})
     same(c.capabilities['textDocumentSync']['change'], 2, 'kind of changes')
     same(c.capabilities['positionEncoding'], 'utf-16')
 
@@ -184,33 +188,3 @@ def a_job_dies(c):
             break
     same(code, -32603)
     holds(c.at('hover', URI, 1, 5)['contents']['value'], 'step0')
-
-
-@session
-def times(c):
-    """Each answer on a program of 2,000 lines; people notice 0.2 s, the bound is for slow machines."""
-    text = program()
-    lines = text.split('\n')
-    k = next(k for k in range(1000, 1010) if lines[k].startswith('  let total'))
-    c.open(URI, text)
-    same(c.checked(URI), [])
-    use = lines[k].rindex('ps')
-    edit = {'line': k, 'character': len(lines[k])}
-
-    def type_a_blank():
-        c.change(URI, ({'start': edit, 'end': edit}, ' '))
-        return c.checked(URI) == []
-
-    asked = {'textDocument': {'uri': URI}}
-    for name, f in (('change to diagnostics', type_a_blank), ('hover', lambda: c.at('hover', URI, k, 17)),
-                    ('definition', lambda: c.at('definition', URI, k, use)), ('completion', lambda: c.at('completion', URI, k, 20)),
-                    ('references', lambda: c.at('references', URI, k, use, context={'includeDeclaration': True})),
-                    ('symbols', lambda: c.ask('textDocument/documentSymbol', **asked))):
-        took = []
-        for _ in range(9):
-            start = time.monotonic()
-            assert f(), name
-            took.append(time.monotonic() - start)
-        took.sort()
-        print(f'{name}: {1000 * took[4]:.0f} ms, at most {1000 * took[-1]:.0f} ms, of {len(lines)} lines')
-        assert took[4] < 2, name

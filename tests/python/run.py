@@ -2,8 +2,10 @@
 usage: run.py MINIFUT BUILD_FOLDER [pytest's options...]"""
 import os
 import re
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -57,6 +59,10 @@ def wheel():
     first = path.read_bytes()
     run(["make", "wheel", f"BUILD={os.environ.get('BUILD', 'build')}"])
     check(path.read_bytes() == first, "two wheels of the same files differ")
+    names = zipfile.ZipFile(path).namelist()
+    if shutil.which("dpkg-query"):
+        for carried in (n for n in names if re.search(r"/_compiler/lib(cjson|md)\.so", n)):
+            check(any(n.endswith(f"/licenses/{Path(carried).name}.txt") for n in names), f"{carried} is carried without its licence")
     code, out = run([sys.executable, "-m", "venv", "--system-site-packages", "--clear", WORK / "installed"])
     if code:
         checks.skip("venv (python3-venv)", 3)

@@ -1,4 +1,5 @@
 """Arrays that stay on the device, and calls in all ways: many, from threads, in forks, that fail."""
+import copy
 import ctypes
 import gc
 import multiprocessing
@@ -59,6 +60,12 @@ def test_consumed(kinds):
         with pytest.raises(minifut.ArgumentValueError, match="has consumed this value"):
             use()
     assert "consumed" in repr(d)
+    ps = kinds.points.keep([{"x": 1, "y": 2}, {"x": 3, "y": 4}])
+    x = ps.x
+    assert kinds.exchanged(ps, 0, 1).tolist() == [(4, 3), (2, 1)] and x.tolist() == [2, 4]
+    for use in (lambda: kinds.points(ps), lambda: ps.get(), lambda: ps.x, lambda: ps.copy(), lambda: kinds.exchanged(ps, 0, 1)):
+        with pytest.raises(minifut.ArgumentValueError, match="has consumed this value"):
+            use()
     e = kinds.ints.keep([0, 1, 2])
     seen = np.asarray(e)
     assert kinds.swap(e, 0, 2).tolist() == [3, 2, 1] and seen.tolist() == [1, 2, 3] == kinds.ints([0, 1, 2]).tolist()  # what is looked at stays
@@ -249,3 +256,21 @@ def test_opencl():
     assert np.from_dlpack(d).tolist() == [1, 2, 3, 4] and d[2] == 3
     found = in_child(lambda: m.main([1]))
     assert isinstance(found, minifut.RunError) and "spawn" in str(found)
+
+
+def test_copied(kinds):
+    """By Python's module `copy`: what is on the device stays there, what cannot change is its own copy."""
+    d, ps = kinds.ints.keep([0, 1]), kinds.points.keep([{"x": 1, "y": 2}])
+    shape = kinds.types.shape
+    s = kinds.grown.keep(2, ("path", [1, 2]))
+    for x in d, ps, s:
+        for y in copy.copy(x), copy.deepcopy(x), x.copy():
+            assert y is not x and type(y) is type(x) and str(y.get()) == str(x.get())
+    assert kinds.exchanged(copy.copy(ps), 0, 0).tolist() == ps.get().tolist() == [(2, 1)] and kinds.swap(copy.deepcopy(d), 0, 1).tolist() == [2, 1]
+    v = s.get()
+    w = copy.deepcopy(v)
+    w.v0[0] = 7
+    assert isinstance(w, shape.path) and v.v0.tolist() == [2, 4] and copy.copy(v) == v and isinstance(copy.copy(v), shape.path)
+    assert s and d and ps and not kinds.points.keep([])
+    with pytest.raises(TypeError, match="has no length"):
+        len(s)

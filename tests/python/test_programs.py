@@ -61,6 +61,7 @@ def test_cache(tmp_path, monkeypatch):
     (tmp_path / "lib.sf").write_text("def k = 2i32\n")
     assert minifut.load(program).main(5) == 10 and ran[4:] == ["sources"]  # what was built before is still there
     assert minifut.load(program, strict_math=True).main(5) == 10 and ran[5:] == ["sources", "compile"]
+    assert minifut.load(program, fast_math=True).main(5) == 10 and ran[7:] == ["sources", "compile"]
     monkeypatch.setenv("CFLAGS", "-O0")
     assert minifut.load(program).main(5) == 10 and ran[7:] == ["sources", "compile"]
     monkeypatch.delenv("CFLAGS")

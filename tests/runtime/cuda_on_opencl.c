@@ -95,17 +95,36 @@ int cuCtxSetCurrent(void *c)
     return OK;
 }
 
-int cuCtxSynchronize(void)
+/* Contexts that were pushed: the only ones that are waited for. */
+static int pushed;
+
+int cuCtxPushCurrent_v2(void *c)
 {
-    return clFinish(queue) == CL_SUCCESS ? OK : INVALID_VALUE;
+    pushed++;
+    return c == context ? OK : INVALID_VALUE;
 }
 
-/* Of addresses the number of their device alone. */
+int cuCtxPopCurrent_v2(void **c)
+{
+    pushed--;
+    *c = context;
+    return OK;
+}
+
+int cuCtxSynchronize(void)
+{
+    return pushed > 0 && clFinish(queue) == CL_SUCCESS ? OK : INVALID_VALUE;
+}
+
+/* Of addresses their context and the number of their device alone. */
 int cuPointerGetAttribute(void *value, int what, Address p)
 {
     (void)p;
-    *(int *)value = 0;
-    return what == 9 ? OK : INVALID_VALUE;
+    if (what == 1)
+        *(void **)value = context;
+    else
+        *(int *)value = 0;
+    return what == 1 || what == 9 ? OK : INVALID_VALUE;
 }
 
 int cuStreamCreate(void **s, unsigned flags)

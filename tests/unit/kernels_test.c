@@ -120,7 +120,7 @@ static Plan *plan_of(Ctx *cx, const char *file)
         return NULL;
     p = passes_run(cx, p, 0, n_passes - 1, &none);
     diag_flush();
-    return diag_errors() ? NULL : host_plan(cx, p);
+    return diag_errors() ? NULL : host_plan(cx, p, true);
 }
 
 /* What these compute in i64 is no index arithmetic: tests/kir/emitted says what it is. */

@@ -113,7 +113,7 @@ static void check_program(const char *file)
     CHECK(p != NULL);
     if (!p)
         return;
-    Test t = {.cx = &cx, .plan = host_plan(&cx, passes_run(&cx, p, 0, n_passes - 1, &none))};
+    Test t = {.cx = &cx, .plan = host_plan(&cx, passes_run(&cx, p, 0, n_passes - 1, &none), false)};
     for (int i = 0; i < t.plan->entries.n; i++) {
         t.ep = t.plan->entries.at[i];
         CHECK(!is_wrong(&t));

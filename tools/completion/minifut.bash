@@ -25,7 +25,7 @@ _minifut_value() { # what it is called, words that it may be, what is typed
 
 _minifut() {
     local minifut=${COMP_WORDS[0]/#\~/$HOME} typed=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-    local line names value rest words name files='' offered=''
+    local line names value rest words name files='' first='' offered=''
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$("$minifut" --complete 2>/dev/null | cut -f 1)" -- "$typed")
@@ -40,6 +40,9 @@ _minifut() {
     while IFS= read -r line; do
         if [[ $line == 'files '* ]]; then
             files=${line#files }
+            continue
+        elif [[ $line == 'first '* ]]; then
+            first=${line#first }
             continue
         fi
         names=${line%%$'\t'*} rest=${line#*$'\t'}
@@ -56,6 +59,8 @@ _minifut() {
     if [[ $typed == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$offered" -- "$typed")
         [[ ${COMPREPLY[*]} == *= ]] && compopt -o nospace 2>/dev/null
+    elif [[ $first ]] && ((COMP_CWORD == 2)); then
+        mapfile -t COMPREPLY < <(compgen -W "$first" -- "$typed")
     elif [[ $files ]]; then
         _minifut_files "$files" "$typed"
     fi

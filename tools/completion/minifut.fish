@@ -24,10 +24,14 @@ function __minifut_options
     set -l line (commandline -opc)
     set -l typed (commandline -ct)
     set -l files
+    set -l first
     set -l offered
     for row in ($line[1] $line[2] --complete 2>/dev/null)
         set -l columns (string split \t -- $row)
-        if test (count $columns) -lt 4
+        if string match -q -- 'first *' $row
+            set first (string split -n ' ' -- (string replace first '' -- $row))
+            continue
+        else if test (count $columns) -lt 4
             set files (string split -n ' ' -- (string replace files '' -- $row))
             continue
         end
@@ -45,6 +49,8 @@ function __minifut_options
     end
     if string match -q -- '-*' "$typed"
         string join \n -- $offered
+    else if test -n "$first" -a (count $line) -eq 2
+        string join \n -- $first
     else
         test -n "$files"
         and __fish_complete_path $typed | string match -r -- '.*(?:/|\.(?:'(string join '|' -- $files)'))(?:\t.*|$)'

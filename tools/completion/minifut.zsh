@@ -5,7 +5,7 @@
 
 _minifut() {
     local minifut=${~words[1]} line name kind
-    local -a commands columns names specs endings
+    local -a commands columns names specs endings first
     if ((CURRENT == 2)); then
         commands=(${${(f)"$($minifut --complete 2>/dev/null)"}/$'\t'/:})
         _describe command commands
@@ -14,6 +14,9 @@ _minifut() {
     for line in ${(f)"$($minifut $words[2] --complete 2>/dev/null)"}; do
         if [[ $line == 'files'* ]]; then
             endings=(${=line#files})
+            continue
+        elif [[ $line == 'first '* ]]; then
+            first=(${=line#first})
             continue
         fi
         columns=("${(@ps:\t:)line}")
@@ -38,6 +41,7 @@ _minifut() {
             fi
         done
     done
+    ((${#first})) && specs+="1:command:(${first})"
     ((${#endings})) && specs+="*:file:_files -g '*.(${(j:|:)endings})(-.)'"
     shift words
     ((CURRENT--))

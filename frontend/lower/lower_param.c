@@ -1,4 +1,4 @@
-/* Lowering of entry points: parameters by their types. */
+/* Parameters of entry points, by their types: the program's own, and values that are given. */
 #include "frontend/lower/lower_int.h"
 
 /* On the outside, arrays of () are arrays of bool, of which only the size matters; () by itself is
@@ -10,7 +10,7 @@ static const AType unit = {.kind = TY_SCALAR, .scalar = T_BOOL};
 typedef struct {
     Low *L;
     Entry *en;
-    Env *sizes; /* the entry's size parameters */
+    Env *sizes; /* size parameters */
     bool held;  /* by a sum: see settle_sums */
 } EntryParams;
 
@@ -209,13 +209,13 @@ static Atom settle_leaf(const EntryParams *ep, const Settling *p, int i)
     return join_branches(L, p->loc, held, s1, there, s2, none, NULL, NULL)->atom;
 }
 
-static void settle_sums(EntryParams *ep, const EntryPoint *p, Vals *args)
+static void settle_sums(EntryParams *ep, const EntryParam *params, Vals *args)
 {
     Low *L = ep->L;
     Settling *all = NEWN(L->cx->perm, Settling, args->n + 1);
     for (int x = 0; x < args->n; x++) {
-        all[x] = (Settling){.loc = p->params.at[x].loc, .leaves = val_leaves(L, args->at[x])};
-        all[x].sizes = leaf_sizes(L, p->params.at[x].type, args->at[x]);
+        all[x] = (Settling){.loc = params[x].loc, .leaves = val_leaves(L, args->at[x])};
+        all[x].sizes = leaf_sizes(L, params[x].type, args->at[x]);
         add_held(L, args->at[x], atom_bool(true), all[x].loc, &all[x].held);
     }
     for (int x = 0; x < args->n; x++)
@@ -231,86 +231,18 @@ static void settle_sums(EntryParams *ep, const EntryPoint *p, Vals *args)
     }
 }
 
-/* --- Results -------------------------------------------------------------------------------- */
+/* --- All of them ---------------------------------------------------------------------------- */
 
-/* The parameter that a pattern binds directly; NULL if it takes the value apart. */
-static const Binding *pat_binding(const Pat *p)
+Vals entry_params(Low *L, const EntryParam *params, int n)
 {
-    while (p->kind == P_ASCRIBE)
-        p = p->pat;
-    return p->kind == P_VAR ? p->bind : NULL;
-}
-
-/* Whether the type names a size: where none is, the one who made the program leaves them to what
- * makes the result. */
-static bool says_sizes(const TypeExp *te)
-{
-    bool says = te->dim || (te->elem && says_sizes(te->elem));
-    for (int i = 0; i < te->args.n; i++)
-        says |= says_sizes(te->args.at[i]);
-    return says;
-}
-
-/* Parameters that are sizes of the result cannot be negative: asserted at the end, where nothing
- * before has, so that what is said is what happened first. */
-static void check_result_sizes(Low *L, const Def *def, const Vals *args, const AType *at)
-{
-    at = type_deref(at);
-    for (int i = 0; type_is_composite(at) && i < at->elems.n; i++)
-        check_result_sizes(L, def, args, at->elems.at[i]);
-    if (at->kind != TY_ARRAY)
-        return;
-    const Size *s = size_deref(at->array.dim);
-    for (int i = 0; s->kind == SZ_VAR && i < def->params.n && i < args->n; i++)
-        if (pat_binding(def->params.at[i]) == s->var && args->at[i]->kind == V_ATOM)
-            count_arg(L, def->params.at[i]->loc, args->at[i]->atom);
-    check_result_sizes(L, def, args, at->array.elem);
-}
-
-/* --- Entries -------------------------------------------------------------------------------- */
-
-static const char *signature(Low *L, const Def *def)
-{
-    Out head = {0};
-    fe_print_interface(&head, def);
-    return out_keep(&head, L->cx->perm);
-}
-
-Entry lower_entry(Low *L, const EntryPoint *p)
-{
-    const Def *def = p->def;
-    Entry en = {.name = p->name, .doc = def->doc, .signature = signature(L, def), .loc = def->loc};
-    EntryParams ep = {.L = L, .en = &en};
-    L->user_params = &en.user_params;
-    L->root = scope_push(L);
+    EntryParams ep = {.L = L, .en = L->entry};
     Vals args = {0};
-    for (int i = 0; i < p->params.n; i++) {
-        const EntryParam *q = &p->params.at[i];
-        ExtParam x = ext_param(L, q);
-        vec_push(L->cx->perm, &en.ext_params, x);
-        Val *v = param_val(&ep, q->type, q->name, (Atoms){0}, q->loc);
+    for (int i = 0; i < n; i++) {
+        ExtParam x = ext_param(L, &params[i]);
+        vec_push(L->cx->perm, &L->entry->ext_params, x);
+        Val *v = param_val(&ep, params[i].type, params[i].name, (Atoms){0}, params[i].loc);
         vec_push(L->cx->perm, &args, v);
     }
-    settle_sums(&ep, p, &args);
-    Val *v = lower_global(L, def->bind, NULL, NULL, def->loc);
-    if (args.n)
-        v = apply(L, v, &args, def->loc);
-    if (!def->ret || says_sizes(def->ret))
-        check_result_sizes(L, def, &args, def->ret_type ? def->ret_type : p->result);
-    if (val_has_fun(v))
-        ice(def->loc, "lowering: an entry point returns a function");
-    scope_pop(L, L->root);
-    Atoms res = {0};
-    ext_leaves(L, p->result, v, &res);
-    en.body = bld_body(&L->root->bld, res);
-    int n_vals = 0;
-    for (int i = 0; i < p->results.n; i++) {
-        ExtParam x = ext_param(L, &p->results.at[i]);
-        vec_push(L->cx->perm, &en.ext_results, x);
-        n_vals += x.type.n_vals;
-    }
-    ASSERT(n_vals == en.body->res.n);
-    drop_assertions(L, en.body);
-    ir_copy_needed(L->cx, &en);
-    return en;
+    settle_sums(&ep, params, &args);
+    return args;
 }

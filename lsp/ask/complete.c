@@ -8,11 +8,6 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char *const keywords[] = {"assert", "case",  "def",  "do",     "else",   "entry",
-                                       "false",  "for",   "if",   "import", "in",     "include",
-                                       "let",    "local", "loop", "match",  "module", "open",
-                                       "then",   "true",  "type", "val",    "while",  "with"};
-
 /* Kinds of the protocol. */
 enum {
     ITEM_FUNCTION = 3,
@@ -360,8 +355,8 @@ static void add_all(Completion *c)
     for (int i = 0; i < N_PRIM_TYPES; i++)
         add(c, prim_type_text[i], ITEM_MODULE, "a type, and the module of what there is on it",
             NULL, NEAR_LANGUAGE);
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        add(c, keywords[i], ITEM_KEYWORD, NULL, NULL, NEAR_KEYWORD);
+    for (int i = 0; show_keywords[i]; i++)
+        add(c, show_keywords[i], ITEM_KEYWORD, NULL, NULL, NEAR_KEYWORD);
 }
 
 /* --- Behind a point ------------------------------------------------------------------------- */
@@ -438,11 +433,6 @@ static void add_constructors(Completion *c)
 
 /* --- The request ---------------------------------------------------------------------------- */
 
-static bool name_byte(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '\'';
-}
-
 /* Is the place in a comment, or behind what looks like the start of one? */
 static bool in_comment(const char *text, size_t at)
 {
@@ -458,14 +448,14 @@ cJSON *query_completion(const Query *q)
 {
     const char *text = q->doc->text;
     size_t word = q->at, end = q->at;
-    while (word > 0 && name_byte(text[word - 1]))
+    while (word > 0 && text_in_name(text[word - 1]))
         word--;
-    while (name_byte(text[end]))
+    while (text_in_name(text[end]))
         end++;
     bool range = word > 1 && text[word - 1] == '.' && text[word - 2] == '.';
     bool point = word > 0 && text[word - 1] == '.' && !range;
     size_t chain = word;
-    while (point && chain > 0 && (name_byte(text[chain - 1]) || text[chain - 1] == '.'))
+    while (point && chain > 0 && (text_in_name(text[chain - 1]) || text[chain - 1] == '.'))
         chain--;
     bool constructor = word > 0 && text[word - 1] == '#';
     if (constructor)

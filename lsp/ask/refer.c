@@ -14,7 +14,7 @@ static cJSON *import_at(Look *l, uint32_t place)
 
 cJSON *query_definition(const Query *q)
 {
-    Look l = look_at(q->a, q->docs, q->doc, LOOK_AROUND, q->at, q->at);
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_NAMES, q->at, q->at);
     uint32_t place;
     Site s;
     if (!look_place(&l, q->at, &place))
@@ -58,11 +58,14 @@ static void add_reference(void *env, const Site *s)
 
 static cJSON *all_sites(const Query *q, bool binder, bool places)
 {
-    Look l = look_at(q->a, q->docs, q->doc, LOOK_AROUND, q->at, q->at);
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_NAMES, q->at, q->at);
     uint32_t place;
     Site s;
     if (!look_place(&l, q->at, &place) || !site_at(&l, place, &s) || !(s.bind || s.sum))
         return NULL;
+    const File *of = s.bind && places ? look_file(&l, s.def) : NULL;
+    if (of && site_is_shared(&s))
+        look_at_readers(&l, q->client, of, s.bind->name);
     References r = {&l, &s, binder, places, cJSON_CreateArray()};
     Visit v = {.env = &r, .site = add_reference};
     for (int i = 0; i < l.ast->files.n; i++)
