@@ -11,6 +11,8 @@
 /* Bytes to which blocks of device memory begin and end: OpenCL's largest type, long16. Kernels load
  * and store vectors. */
 #define RT_BLOCK_ALIGN 128
+/* Bytes of local memory that a group of attention needs (segattention.c). */
+#define RT_ATTENTION_BYTES 116736
 /* How the help of a generated program begins, and a function that our libraries alone have: by
  * these a binary is known to be ours to replace. */
 #define RT_HELP_HEAD    "Reads the arguments of an entry point from standard input"

@@ -357,7 +357,7 @@ static void emit_suff(Fn *f, const HostOp *op)
     bool weighed = e->suff.never || !atom_is_int(e->suff.steps, 0);
     if (!atom_is_int(e->suff.units, 0)) {
         const char *units = atom_c(e->suff.units);
-        out_printf(f->o, "rt_size(ctx, %s) && %s != 0 ? ", size_rt_name(SIZE_MATRIX_UNITS), units);
+        out_printf(f->o, "rt_does_attention(ctx) && %s != 0 ? ", units);
         out_printf(f->o, "rt_suff_or_pays(ctx, %s, %s, %s, 0, %s > 0) : ",
                    param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work),
                    units);

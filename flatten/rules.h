@@ -365,6 +365,15 @@ Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *
  * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
  * those of both branches; what is sequential inside of an element counts as in par_in_all. */
 Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl);
+/* A body's only SOAC, a map; NULL: there are others, or it is another. */
+const Exp *only_map(const Body *b);
+/* What binds v alone, in an element of the dimension before its inner ones; NULL: nothing. */
+const Exp *bound_in_pre(const MapDim *nd, const Var *v);
+/* Is the atom known outside of S and b, and of the loop in b, if there is one? */
+bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop, Atom a);
+
+/* --- questions/units.c --------------------------------------------------------------------- */
+
 /* What E_SUFF says of matrix units: e_top with body b under S is a kernel of them, or it and
  * e_middle stand before a version that is. NULL: nothing. */
 const Atom *units_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl);

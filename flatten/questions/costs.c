@@ -6,7 +6,6 @@
  * others become is known here, in so far as it decides: what they do in one launch, reading each
  * element once, no version needs to spare. Thresholds that are set go before. */
 #include "flatten/rules.h"
-#include "ir/chains/attention.h"
 
 static Atom times(Bld *bl, Loc loc, Atom a, Atom b)
 {
@@ -130,8 +129,7 @@ static bool only_reduces(const Body *b)
     return reduces;
 }
 
-/* Its only SOAC, a map; NULL: there are others, or it is another. */
-static const Exp *only_map(const Body *b)
+const Exp *only_map(const Body *b)
 {
     const Exp *map = NULL;
     for (int i = 0; i < b->stms.n; i++) {
@@ -272,7 +270,7 @@ static bool lies_in_order(const Flat *fl, Atom root)
     return !e || !exp_is(e, F_VIEW);
 }
 
-static const Exp *bound_in_pre(const MapDim *nd, const Var *v)
+const Exp *bound_in_pre(const MapDim *nd, const Var *v)
 {
     const Exp *e = NULL;
     for (int i = nd->pre.n - 1; v && i >= 0; i--) {
@@ -384,8 +382,7 @@ static void bound_in(VarSet *inside, const Body *b)
             varset_add(inside, b->stms.at[i].pat.at[k]);
 }
 
-/* Is the atom known outside of S and b, and of the loop in b, if there is one? */
-static bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop, Atom a)
+bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop, Atom a)
 {
     VarSet *inside = varmap_new(fl->cx->perm);
     nest_vars(S, inside);
@@ -625,114 +622,6 @@ Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra
     if (in != b && sums_in_loop(fl, in))
         return never_pays(BY_LANES);
     return cost_of_intra(fl, S, intra, bl);
-}
-
-/* --- Attention -------------------------------------------------------------------------------- */
-
-/* By how much it is from b, under S, to where v's memory is known: what v is a view or a part of,
- * of which dimension *dim of v is dimension *dim; false: it is none. */
-static bool seen_through(const Flat *fl, const MapNest *S, const Body *b, Atom *v, int *dim)
-{
-    int d, k;
-    const Exp *e = NULL;
-    for (int i = 0; i < b->stms.n; i++)
-        if (vars_find(&b->stms.at[i].pat, v->var) == 0)
-            e = b->stms.at[i].exp;
-    if (!e && nest_find(S, v->var, &d, &k)) {
-        *v = S->dims.at[d].arrs.at[k];
-        ++*dim;
-        return true;
-    }
-    for (int i = S->dims.n - 1; i >= 0 && !e; i--)
-        e = bound_in_pre(&S->dims.at[i], v->var);
-    e = e ? e : def_of(fl, *v);
-    if (!e || (e->kind != E_REARRANGE && e->kind != E_INDEX && e->kind != E_ATOM))
-        return false;
-    if (e->kind == E_REARRANGE)
-        *dim = e->rearrange.perm[*dim];
-    for (int i = 0, n = -1; e->kind == E_INDEX && i < e->index.at.n; i++) {
-        n += e->index.at.at[i].is_slice;
-        if (n == *dim) {
-            *dim = i;
-            break;
-        }
-    }
-    *v = e->kind == E_ATOM ? e->atom : e->kind == E_INDEX ? e->index.arr : e->rearrange.arr;
-    return v->var != NULL;
-}
-
-/* Are v's neighbours in dimension `dim` neighbours in memory, as far as is seen? */
-static bool lies_along(const Flat *fl, const MapNest *S, const Body *b, Atom v, int dim)
-{
-    while (seen_through(fl, S, b, &v, &dim)) {
-    }
-    return dim == v.var->type.rank - 1;
-}
-
-/* The smaller or larger one of two sizes, which may be the same. */
-static Atom of_both(Bld *bl, PrimOp op, Atom a, Atom b)
-{
-    return atom_eq(a, b) ? a : bld_binop(bl, (Loc){0}, op, a, b);
-}
-
-/* More than 0 where attention is one kernel of matrix units (segattention.c), else 0: rows of up to
- * WIDEST numbers, a multiple of COPIED, in blocks of rows and keys that are not mostly empty. NULL:
- * some sizes are not known under S. */
-static const Atom *units_of(Flat *fl, const MapNest *S, const Body *b, const Attention *a,
-                            Atom rows, Bld *bl)
-{
-    enum { LEAST = 32, WIDEST = 128, COPIED = 8 };
-    Loc loc = {0};
-    Atom d = a->dot->exp->soac.width, c = a->product->exp->soac.width,
-         keys = a->scores->exp->soac.width, sizes[] = {d, c, keys, rows};
-    for (int i = 0; i < 4; i++)
-        if (!is_outer(fl, S, b, NULL, sizes[i]))
-            return NULL;
-    Atom *units = NEW(fl->cx->perm, Atom), eight = atom_i64(COPIED);
-    Atom room = bld_binop(bl, loc, OP_SUB, atom_i64(WIDEST + 1), of_both(bl, OP_MAX, d, c));
-    Atom few = bld_binop(bl, loc, OP_QUOT, of_both(bl, OP_MIN, keys, rows), atom_i64(LEAST));
-    Atom rest = bld_binop(bl, loc, OP_REM, d, eight);
-    if (!atom_eq(d, c))
-        rest = bld_binop(bl, loc, OP_ADD, rest, bld_binop(bl, loc, OP_REM, c, eight));
-    rest = times(bl, loc, rest, atom_i64(WIDEST + 1));
-    *units = bld_binop(bl, loc, OP_SUB, bld_binop(bl, loc, OP_MIN, room, few), rest);
-    *units = bld_binop(bl, loc, OP_MAX, *units, atom_i64(0));
-    return units;
-}
-
-const Atom *units_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
-{
-    Attention a;
-    if (!attention_find(fl->cx, b, &a))
-        return units_of_middle(fl, S, b, bl);
-    Atom keys = a.scores->exp->soac.arrs.at[a.key];
-    Atom values = a.product->exp->soac.arrs.at[a.value];
-    if (!lies_along(fl, S, b, a.q, 0) || !lies_along(fl, S, b, keys, 1) ||
-        !lies_along(fl, S, b, values, 0))
-        return NULL;
-    /* Rows are blocks' of the innermost dimension, whose width is that of S outside of it. */
-    MapNest outer = *S;
-    outer.dims.n--;
-    return units_of(fl, &outer, b, &a, vec_last(&S->dims).width, bl);
-}
-
-const Atom *units_of_middle(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
-{
-    Attention a;
-    Atom rows = atom_i64(0);
-    const Body *in = b;
-    for (const Exp *map = only_map(in); map && !attention_find(fl->cx, in, &a);
-         map = only_map(in)) {
-        rows = map->soac.width;
-        in = map->soac.fn->body;
-    }
-    if (in == b || !attention_find(fl->cx, in, &a))
-        return NULL;
-    const Atom *units = units_of(fl, S, b, &a, rows, bl);
-    Atom *none = units ? NEW(fl->cx->perm, Atom) : NULL;
-    if (none)
-        *none = bld_binop(bl, (Loc){0}, OP_SUB, atom_i64(0), *units);
-    return none;
 }
 
 /* --- Rows of different lengths ---------------------------------------------------------------- */

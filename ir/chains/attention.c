@@ -150,7 +150,7 @@ static const Stm *only_soac(const Body *b)
 static bool is_scores(Attention *a, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (!is_fold(e, OP_MAX, -INFINITY) || s->pat.n != 2 || exp_traps(e))
+    if (!is_fold(e, OP_MAX, -INFINITY) || s->pat.n != 2)
         return false;
     const Body *f = e->soac.fn->body;
     if (!f->res.at[0].var || f->res.at[0].var != f->res.at[1].var)
@@ -215,9 +215,8 @@ static bool is_product(Attention *a, const Stm *s)
 {
     const Exp *map = s->exp;
     const Stm *w = map->kind == E_MAP ? only_soac(map->soac.fn->body) : NULL;
-    if (!w || w != binder(map->soac.fn->body, w->pat.at[0]) || exp_traps(map) ||
-        !is_fold(w->exp, OP_ADD, 0) || w->exp->soac.fn->body->res.n != 1 || s->pat.n != 1 ||
-        s->pat.at[0]->type.rank != 1)
+    if (!w || w != binder(map->soac.fn->body, w->pat.at[0]) || !is_fold(w->exp, OP_ADD, 0) ||
+        w->exp->soac.fn->body->res.n != 1 || s->pat.n != 1 || s->pat.at[0]->type.rank != 1)
         return false;
     const Body *f = w->exp->soac.fn->body;
     const Stm *mul = f->res.at[0].var ? binder(f, f->res.at[0].var) : NULL;
@@ -242,13 +241,21 @@ static bool is_plain(const Exp *e)
     return (exp_is(e, F_SCALAR) || e->kind == E_INDEX || e->kind == E_REARRANGE) && !exp_traps(e);
 }
 
-/* Does nothing but the chain read arrays that statements of it make? */
+static bool is_in(const VarSet *set, Atom a)
+{
+    return a.var && varset_has(set, a.var);
+}
+
+/* Does nothing but the chain read arrays that statements of it make, and is v there before it? */
 static bool is_closed(Ctx *cx, const Attention *a)
 {
-    VarSet *made = varmap_new(cx->perm);
+    VarSet *made = varmap_new(cx->perm), *behind = varmap_new(cx->perm);
+    const Atoms *read = &a->product->exp->soac.arrs;
     bool chain = true;
     for (int i = 0; i < a->body->stms.n; i++) {
         const Stm *s = &a->body->stms.at[i];
+        for (int k = 0; s >= a->scores && k < s->pat.n; k++)
+            varset_add(behind, s->pat.at[k]);
         if (!exp_has_soac(s->exp)) {
             chain &= !exp_uses_any(s->exp, made);
             continue;
@@ -257,16 +264,14 @@ static bool is_closed(Ctx *cx, const Attention *a)
             if (s->pat.at[k]->type.rank > 0)
                 varset_add(made, s->pat.at[k]);
     }
+    chain &= !is_in(behind, read->at[a->value]);
+    for (int k = 0; k < read->n; k++)
+        chain &= !is_in(made, read->at[k]);
     /* The function of the columns has them in the sum alone. */
     const Stms *g = &a->product->exp->soac.fn->body->stms;
     for (int i = 0; i < g->n; i++)
         chain &= &g->at[i] == a->weighed || !exp_uses_any(g->at[i].exp, made);
     return chain;
-}
-
-static bool is_in(const VarSet *set, Atom a)
-{
-    return a.var && varset_has(set, a.var);
 }
 
 /* Is q known outside of the scores' function, and are the widths outside of the body and of what is
@@ -287,7 +292,7 @@ bool attention_find(Ctx *cx, const Body *b, Attention *a)
         const Stm *s = &b->stms.at[i];
         if (is_plain(s->exp))
             continue;
-        if (a->product || !exp_is_soac(s->exp))
+        if (a->product || !exp_is_soac(s->exp) || exp_traps(s->exp))
             return false;
         if (!a->scores && !is_scores(a, s))
             return false;

@@ -26,6 +26,7 @@
  *
  * The shape is that of FlashAttention-2 (Dao, arXiv:2307.08691); measured: bench/results/h200/. */
 #include "kernels/matrix/segattention.h"
+#include "common/policy.h"
 
 #include "ir/chains/attention.h"
 #include "kernels/matrix/tiles.h"
@@ -430,17 +431,16 @@ static void bind_row(const Fused *f, const KExp *own)
     row_stms(f, true);
 }
 
-/* The score of the product x with key number j. Arrays end with the last key; numbers do not. */
+/* The score of the product x with key number j; beyond the end that is the last one, since the
+ * program may read by it. */
 static const KExp *score_of(const Fused *f, const KExp *x, const KExp *j)
 {
     KGen *kg = f->kg;
     const Exp *e = f->a.scores->exp;
     const KExp *last = kg_sub(kg, kg_atom(kg, f->keys), kg_int(kg, 1));
-    for (int i = 0; i < e->soac.arrs.n; i++) {
-        bool number = kg_arr(kg, e->soac.arrs.at[i].var)->computed;
-        kg_bind_row(kg, e->soac.fn->params.at[i], e->soac.arrs.at[i],
-                    number ? j : kg_min(kg, j, last));
-    }
+    const KExp *number = kb_let(kg->kb, "number", kg_min(kg, j, last));
+    for (int i = 0; i < e->soac.arrs.n; i++)
+        kg_bind_row(kg, e->soac.fn->params.at[i], e->soac.arrs.at[i], number);
     kg_let(kg, f->a.dot->pat.at[0], x);
     kg_stms(kg, f->score);
     return kg_atom(kg, f->score->res.at[0]);
@@ -563,16 +563,23 @@ static void do_tile(const Fused *f, const KExp *t)
 
 /* --- Results --------------------------------------------------------------------------------- */
 
-/* By what a row's sums over keys are to be multiplied. Scores of -inf alone make NaN of the
- * program's weights; no keys at all, none. */
-static const KExp *share_of(const Fused *f, const KExp *most, const KExp *sum)
+/* 1; but NaN where a row's scores are -inf alone, of which the program makes such weights. */
+static const KExp *weight_of_none(const Fused *f, const KExp *most)
 {
     KGen *kg = f->kg;
     Arena *a = kg->cx->perm;
+    const KExp *some = kg_lt(kg, kg_int(kg, 0), kg_atom(kg, f->keys)), *one = real(kg, 1);
+    const KExp *none = kg_and(kg, some, kx_eq(a, most, real(kg, -INFINITY)));
+    return kb_let(kg->kb, "none", kx_select(a, none, real(kg, NAN), one));
+}
+
+/* By what a row's sums over keys are to be multiplied; no keys have none. */
+static const KExp *share_of(const Fused *f, const KExp *none, const KExp *sum)
+{
+    KGen *kg = f->kg;
     const KExp *empty = kg_eq(kg, kg_atom(kg, f->keys), kg_int(kg, 0)), *one = real(kg, 1);
-    const KExp *share = f->a.divided ? op2(kg, OP_DIV, one, sum) : one;
-    share = kx_select(a, kx_eq(a, most, real(kg, -INFINITY)), real(kg, NAN), share);
-    return kb_let(kg->kb, "share", kx_select(a, empty, one, share));
+    const KExp *share = f->a.divided ? op2(kg, OP_DIV, one, sum) : none;
+    return kb_let(kg->kb, "share", kx_select(kg->cx->perm, empty, one, share));
 }
 
 static void store_cell(const Fused *f, const KLoc *out, const KExp *x, const KExp *col)
@@ -604,8 +611,9 @@ static void store_rows(const Fused *f, const KLoc *out)
     const KExp *row = kb_let(b, "i", kg_add(kg, f->first, row_in_block(f, own)));
     kb_if(b, kg_lt(kg, row, kg_atom(kg, f->rows->width)));
     nest_bind_dim(kg, f->rows, row);
-    const KExp *most = kb_load(b, "most", f->max, own), *sum = kb_load(b, "sum", f->sum, own);
-    const KExp *share = share_of(f, most, sum);
+    const KExp *most = kb_load(b, "most", f->max, own), *none = weight_of_none(f, most);
+    const KExp *sum = kb_let(b, "sum", op2(kg, OP_MUL, kb_load(b, "sum", f->sum, own), none));
+    const KExp *share = share_of(f, none, sum);
     kg_let(kg, f->a.scores->pat.at[0], most);
     kg_let(kg, f->a.sum->pat.at[0], sum);
     row_stms(f, true);
@@ -682,6 +690,7 @@ static void declare(Fused *f)
     KGen *kg = f->kg;
     KTile shape = {.elem = T_F16, .rows = WARP_ROWS, .cols = PIECE};
     int elems = block_of(f) + STAGES * stage_of(f);
+    ASSERT(2 * (elems + weights_of(f)) + 4 * THREADS * OWN <= RT_ATTENTION_BYTES);
     f->tiles = kg_param_local(kg, "tiles", T_F16, sx_const(kg->cx, elems));
     f->weights = kg_param_local(kg, "weights", T_F16, sx_const(kg->cx, weights_of(f)));
     f->tiles->align = f->weights->align = TILE_ALIGN;

@@ -66,6 +66,11 @@ RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes)
     return ctx->room;
 }
 
+RT_API bool rt_does_attention(rt_ctx *ctx)
+{
+    return rt_size(ctx, RT_MATRIX_UNITS) && rt_room(ctx, RT_ATTENTION_BYTES) >= RT_ATTENTION_BYTES;
+}
+
 /* --- Of a launch --- */
 
 RT_API size_t rt_local_size(const rt_arg *a)

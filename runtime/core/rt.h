@@ -298,6 +298,8 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value);
  * builds the kernel the first time).
  * --------------------------------------------------------------------------------------------- */
 
+/* Has the device matrix units, and groups as much local memory as attention by them needs? */
+RT_API bool rt_does_attention(rt_ctx *ctx);
 /* Is there enough parallelism: value of the threshold `param` <= PAR, what version_par counts of
  * `work` in all (mf_par_in_effect)? Logs "Compared NAME <= PAR: true." under -L, and is listed in
  * the server's report of the call. */
