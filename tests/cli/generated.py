@@ -451,9 +451,9 @@ FLAT = ("suff_outer_par_0=1", )
 BATCH = ("suff_outer_par_0=9999999", "suff_intra_par_1=9999999", "suff_outer_par_2=1")
 # Entry, the version of rows (None: what an untuned program takes), arguments, the kernel's number (of rows up to 64, up to 128; None: rows
 # of such widths are not for the units).
-ATTENTION = [("before", None, "[1][130][64]f16 [1][129][64]f16 [1][129][64]f16", "2"), ("before", None, "[2][40][72]f16 [2][70][72]f16 [2][70][128]f16", "3"),
-             ("before", None, "[1][33][20]f16 [1][33][20]f16 [1][33][20]f16", None), ("before", None, "[1][33][136]f16 [1][33][136]f16 [1][33][136]f16", None),
-             ("before", BATCH, "[1][3][8]f16 [1][1][8]f16 [1][1][8]f16", "2"), ("before", BATCH, "[1][3][8]f16 [1][0][8]f16 [1][0][8]f16", "2"),
+ATTENTION = [("before", None, "[32][33][8]f16 [32][33][8]f16 [32][33][8]f16", "2"),
+             ("before", BATCH, "[1][130][64]f16 [1][129][64]f16 [1][129][64]f16", "2"), ("before", BATCH, "[2][40][72]f16 [2][70][72]f16 [2][70][128]f16", "3"),
+             ("before", BATCH, "[1][33][136]f16 [1][33][136]f16 [1][33][136]f16", None), ("before", BATCH, "[1][3][8]f16 [1][0][8]f16 [1][0][8]f16", "2"),
              ("behind", BATCH, "[2][40][16]f16 [140][16]f16 [140][24]f16 [2][40][140]f16 [24]f16", ""),
              ("window", FLAT, "[300][8]f16 [270][8]f16 [270][8]f16", "")]
 
@@ -475,7 +475,7 @@ def attention(box):
         data, _ = box.minifut(" ".join(f"dataset -g {t}" if i == 0 else f"-g {t}" for i, t in enumerate(types.split())), 0)
         want, _ = box.minifut(f"run -e {entry} {program}", 0, stdin=data)
         params = [*(forced or ()), *(("choice_attention_0=1", "choice_attention_1=1") if forced else ())]
-        for units in (1, 0) if types.startswith("[1][130]") else (1, ):
+        for units in (1, ) if forced else (1, 0):
             got, said = box.run(["./attention", "-e", entry, "--matrix-units", str(units), "-D", "--build-option=-cl-opt-disable",
                                  *(x for p in params for x in ("--param", f"{entry}.{p}"))], 0, "Built kernel", stdin=data, env={"MINIFUT_CODE": "gpu"})
             built = re.findall(rf"Built kernel attention_{entry}_(\d+)", said)
