@@ -11,8 +11,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,6 +69,17 @@ static bool find_project(Pkg *p)
     if (*up)
         printf("in %s\n", up);
     return true;
+}
+
+/* One command at a time changes a project: others wait. Where there are no locks, none does. */
+static void lock_project(void)
+{
+    int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        fputs("minifut pkg: waits for another one in this folder\n", stderr);
+        while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+        }
+    }
 }
 
 static bool read_project(Pkg *p)
@@ -515,8 +528,11 @@ int pkg_main(int argc, char **argv)
         return code;
     if (p.verbose)
         git_set_verbose();
+    bool found = p.command->run == pkg_init || find_project(&p);
+    if (found)
+        lock_project();
     child_hold();
-    if (p.command->run == pkg_init || (find_project(&p) && read_project(&p)))
+    if (found && (p.command->run == pkg_init || read_project(&p)))
         (void)p.command->run(&p);
     child_release();
     diag_flush();

@@ -303,6 +303,22 @@ static bool is_blank(const char *s, size_t n)
     return true;
 }
 
+/* Nothing but blanks and comments? */
+static bool says_nothing(const char *s, size_t n)
+{
+    const char *end = s + n;
+    while (s < end) {
+        const char *next = memchr(s, '\n', (size_t)(end - s));
+        next = next ? next + 1 : end;
+        while (s < next && isspace((unsigned char)*s))
+            s++;
+        if (s < next && (next - s < 2 || s[0] != '-' || s[1] != '-'))
+            return false;
+        s = next;
+    }
+    return true;
+}
+
 static void forget_input(Repl *r)
 {
     out_free(&r->input);
@@ -330,8 +346,10 @@ static void take_line(Repl *r, const char *line, size_t n)
     bool blank = is_blank(line, n);
     if (!r->input.n && blank)
         return;
-    if (!r->input.n && *line == ':') {
-        char *copy = strdup(line);
+    const char *word = line + strspn(line, " \t");
+    if (*word == ':' && says_nothing(r->input.text, r->input.n)) {
+        char *copy = strdup(word);
+        forget_input(r);
         edit_note(r->edit, line);
         if (copy)
             run_command(r, copy);

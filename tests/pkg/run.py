@@ -365,6 +365,22 @@ def interrupted(box):
 
 
 @case
+def side_by_side(box):
+    """Several commands at once in a project: one after the other, in an empty folder, too."""
+    names = ["u/a", "u/b", "u/c", "u/d"]
+    for name in names:
+        box.release(name, "1.0.0")
+    env = {**box.env, "MINIFUT_MIRROR": str(box.mirror)}
+    running = [subprocess.Popen([MINIFUT, "pkg", "add", f"{HOST}/{name}"], cwd=box.project, env=env, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for name in names]
+    for p in running:
+        _, err = p.communicate(timeout=60)
+        check(p.returncode == 0 and err in ("", "minifut pkg: waits for another one in this folder\n"), f"add beside others: {p.returncode} {err}")
+    text = (box.project / "futhark.pkg").read_text()
+    check(all(name in text and (box.project / "lib" / HOST / name / "x.fut").is_file() for name in names), f"add beside others: {text}")
+
+
+@case
 def read_only(box):
     """Folders that one may not write."""
     box.release("u/a", "1.0.0")
