@@ -281,7 +281,7 @@ def bench_roofline_counts_work(box):
         for r in sum(own, []):
             least = max(r["bytes"] / 1e3, r["operations"] / 2)
             if (abs(r["lost_us"] - max(0, r["us"] - least)) > 0.01 or
-                    abs(r["share"] * r["us"] - least) > 0.001 * (1 + least)):
+                    abs(r["share"] * r["us"] - least) > 0.001 * (1 + least + r["share"])):
                 raise Failed(f"{entry}: {r}")
 
 
