@@ -6,18 +6,11 @@
 
 Of each shape: microseconds of a run and of its kernels (medians of 15), TFLOP/s of the latter, the relative error, PyTorch's microseconds."""
 import argparse
-import re
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from values import read_binary, write_values  # noqa: E402
+from beside import of_torch, run
 
-RUNS = 15
 SHAPES = [("plain", 0, 4096, 4096, 4096), ("second_turned", 0, 4096, 4096, 4096), ("first_turned", 0, 4096, 4096, 4096),
           ("layer", 0, 4096, 4096, 4096), ("plain", 0, 8192, 8192, 8192), ("plain", 0, 1024, 1024, 1024), ("plain", 0, 2048, 2048, 2048),
           ("batch", 64, 256, 256, 256), ("plain", 0, 4096, 128, 4096), ("plain", 0, 128, 32768, 128), ("plain", 0, 1000, 1000, 1000),
@@ -25,39 +18,10 @@ SHAPES = [("plain", 0, 4096, 4096, 4096), ("second_turned", 0, 4096, 4096, 4096)
           ("full_turned", 0, 4096, 4096, 4096), ("full", 0, 1024, 1024, 1024)]
 
 
-def median(xs):
-    return sorted(xs)[len(xs) // 2]
-
-
-def of_torch(f):
-    """Microseconds by events of the device."""
-    times = []
-    for _ in range(RUNS + 3):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        f()
-        end.record()
-        end.synchronize()
-        times.append(1e3 * begin.elapsed_time(end))
-    return median(times[3:])
-
-
 def given(entry, a, b, bias):
     a = a.mT if entry in ("first_turned", "full_turned") else a
     b = b.mT if entry in ("second_turned", "full_turned") else b
     return [x.contiguous().cpu().numpy() for x in ([a, b, bias] if entry == "layer" else [a, b])]
-
-
-def run(program, device, entry, values):
-    """The result; microseconds of a run, of its kernels."""
-    with tempfile.TemporaryDirectory() as folder:
-        write_values(f"{folder}/in", values)
-        with open(f"{folder}/in", "rb") as f:
-            r = subprocess.run([program, "-d", device, "-e", entry, "-b", "-P", "-r", str(RUNS), "-t", f"{folder}/times"], stdin=f,
-                               capture_output=True, check=True)
-        times = [float(line) for line in Path(f"{folder}/times").read_text().split()]
-    rows = [line.split() for line in r.stderr.decode().splitlines() if re.match(r"\s*seg\w+_\d+ ", line)]
-    return read_binary(r.stdout)[0], median(times), sum(float(row[3]) for row in rows) / RUNS
 
 
 def main():
@@ -72,7 +36,7 @@ def main():
         batch = [z] if z else []
         elem = torch.float32 if entry.startswith("full") else torch.float16
         a, b, bias = (torch.randn(*s, device="cuda").to(elem) for s in ([*batch, m, k], [*batch, k, n], [n]))
-        got, us, kernels = run(args.program, args.device, entry, given(entry, a, b, bias))
+        got, us, kernels, _ = run(args.program, args.device, entry, given(entry, a, b, bias))
         want = a.double() @ b.double()
         want = torch.relu(want + bias.double()) if entry == "layer" else want
         error = float((torch.from_numpy(got.copy()).cuda().double() - want).norm() / want.norm())
