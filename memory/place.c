@@ -49,16 +49,24 @@ Var *place_root(const Body *b, const Var *v, bool *updated)
     return i < 0 ? (Var *)v : root_of_exp(b, b->stms.at[i].exp, j, updated);
 }
 
-bool place_carried(const Body *b, const Var *v)
+/* Is result j of a branch of e worked on? */
+static bool branch_works_on(const Exp *e, int j)
+{
+    return place_worked_on(e->branch.then_, e->branch.then_->res.at[j].var) ||
+           place_worked_on(e->branch.else_, e->branch.else_->res.at[j].var);
+}
+
+bool place_worked_on(const Body *b, const Var *v)
 {
     int j, i = v ? find_def(b, v, &j) : -1;
     if (i < 0)
         return false;
     const Exp *e = b->stms.at[i].exp;
-    if (e->kind == E_LOOP)
+    if (e->kind == E_LOOP || exp_updates(e, j).var)
         return true;
-    Atom in_place = exp_updates(e, j), of = exp_is(e, F_VIEW) ? exp_view_of(e) : (Atom){0};
-    return place_carried(b, in_place.var ? in_place.var : of.var);
+    if (e->kind == E_IF)
+        return branch_works_on(e, j);
+    return exp_is(e, F_VIEW) && place_worked_on(b, exp_view_of(e).var);
 }
 
 bool place_binds(const Body *b, const Var *v)

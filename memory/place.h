@@ -9,8 +9,9 @@
  * through updates, aliases, loops and branches that work in place; NULL if it lies elsewhere.
  * *updated: the memory is written on the way. */
 Var *place_root(const Body *b, const Var *v, bool *updated);
-/* Is v what a loop of b carries, perhaps updated behind it, or a view of that? */
-bool place_carried(const Body *b, const Var *v);
+/* Is v what a loop of b carries, or an array that b updates once it is made, in a branch too, or a
+ * view of such a one? */
+bool place_worked_on(const Body *b, const Var *v);
 /* Does b itself bind v (not in an inner body)? */
 bool place_binds(const Body *b, const Var *v);
 /* Does the pattern of s bind a size of its array v, in dimension `from` or further inside? From 1

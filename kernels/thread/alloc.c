@@ -129,8 +129,8 @@ static bool take_hint(void *env, const Var *v, Lmad at)
 
 void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
 {
-    /* What a loop works on stays near as long as it turns. */
-    if (kg->coop || (v.var && kg_is_private(kg, v.var->type) && place_carried(b, v.var)))
+    /* What is worked on stays near until it is done. */
+    if (kg->coop || (v.var && kg_is_private(kg, v.var->type) && place_worked_on(b, v.var)))
         return;
     Hint h = {kg, dest};
     place_wish(kg->cx, b, v, dest.at, take_hint, &h);
