@@ -353,6 +353,16 @@ static Exp *mapped_result(Simp *S, const Exp *r, const VarSet *inside, Atom res,
     return exp_replicate(S->cx, r->loc, r->soac.width, res);
 }
 
+/* The result before k, from `first` on, that is the same; NULL: there is none. */
+static Var *same_result(const Simp *S, const Body *b, const Vars *pat, int first, int k)
+{
+    for (int j = first; j < k; j++)
+        if (atom_eq(b->res.at[j], b->res.at[k]) && simp_stable(S, atom_var(pat->at[j])) &&
+            simp_stable(S, atom_var(pat->at[k])))
+            return pat->at[j];
+    return NULL;
+}
+
 /* Results k >= first of a MAP, REDOMAP or SCANOMAP that need no function; the others stay in *pat.
  */
 static void drop_mapped(Simp *S, Exp *r, const Vars *from, Vars *pat, int first)
@@ -362,6 +372,9 @@ static void drop_mapped(Simp *S, Exp *r, const Vars *from, Vars *pat, int first)
     Atoms res = {0};
     for (int k = 0; k < b->res.n; k++) {
         Exp *known = k >= first ? mapped_result(S, r, inside, b->res.at[k], from->at[k]) : NULL;
+        Var *same = k > first && !known ? same_result(S, b, from, first, k) : NULL;
+        if (same)
+            known = exp_atom(S->cx, r->loc, atom_var(same));
         if (!known) {
             vec_push(S->cx->perm, &res, b->res.at[k]);
             vec_push(S->cx->perm, pat, from->at[k]);
