@@ -84,45 +84,156 @@ static bool is_all(const DimIndexes *at, Type t)
     return true;
 }
 
-/* val at the place i of `at`, given as the positions in the whole array, or zero: dimension d on.
- */
-static Atom shifted(Bld *bl, const Var *v, const Piece *p, Atoms at, Atom ok)
+/* Where the elements of a place's value may be that an element of the array is the sum of. */
+typedef struct {
+    Atoms idx; /* in the value, so far */
+    Atom ok;   /* bool: there is one */
+} Source;
+typedef VEC(Source) Sources;
+
+/* More than these are searched for by no element. */
+enum { MOST_SOURCES = 32 };
+
+static Atom both(Bld *bl, Loc loc, Atom a, Atom b)
+{
+    if (!a.var)
+        return b;
+    return b.var ? bld_binop(bl, loc, OP_LAND, a, b) : a;
+}
+
+/* Each of `from`, with position i as the next one, where ok. */
+static void look_at(Bld *bl, Loc loc, const Sources *from, Atom i, Atom ok, Sources *to)
+{
+    for (int k = 0; k < from->n; k++) {
+        Source s = {.ok = both(bl, loc, from->at[k].ok, ok)};
+        vec_append(bl->cx->perm, &s.idx, &from->at[k].idx);
+        ad_atom(bl->cx, &s.idx, i);
+        vec_push(bl->cx->perm, to, s);
+    }
+}
+
+/* What is at an edge besides: n positions of the slice, from `first` on, of which there are some
+ * that it has not. */
+static void look_at_edge(Bld *bl, Loc loc, const Sources *from, const DimIndex *at, Atom here,
+                         Atom first, int64_t n, Sources *to)
+{
+    for (int64_t k = 0; k < n; k++) {
+        Atom i = bld_binop(bl, loc, OP_ADD, first, atom_i64(k));
+        Atom is = bld_binop(bl, loc, OP_LAND, bld_binop(bl, loc, OP_LE, atom_i64(0), i),
+                            bld_binop(bl, loc, OP_LT, i, at->n));
+        look_at(bl, loc, from, i, both(bl, loc, here, is), to);
+    }
+}
+
+/* The positions of dimension d that belong to position q of the array. */
+static Sources look_along(Bld *bl, Loc loc, const Piece *p, int d, Atom q, const Sources *from)
+{
+    const DimIndex *at = &p->at.at[d];
+    const Bend *b = rev_bend(p, d);
+    Sources to = {0};
+    Atom i = bld_binop(bl, loc, OP_SUB, q, at->start);
+    if (b && b->wraps)
+        i = bld_binop(bl, loc, OP_MOD, i, b->hi);
+    Atom ok = bld_binop(bl, loc, OP_LAND, bld_binop(bl, loc, OP_LE, atom_i64(0), i),
+                        bld_binop(bl, loc, OP_LT, i, at->n));
+    if (b && b->below > 0)
+        ok = both(bl, loc, ok, bld_binop(bl, loc, OP_LE, b->lo, q));
+    if (b && b->above > 0)
+        ok = both(bl, loc, ok, bld_binop(bl, loc, OP_LE, q, b->hi));
+    look_at(bl, loc, from, i, ok, &to);
+    if (b && b->below > 0) {
+        Atom here = bld_binop(bl, loc, OP_EQ, q, b->lo);
+        look_at_edge(bl, loc, from, at, here, atom_i64(0), b->below, &to);
+    }
+    if (b && b->above > 0) {
+        Atom here = bld_binop(bl, loc, OP_EQ, q, b->hi);
+        Atom first = bld_binop(bl, loc, OP_SUB, at->n, atom_i64(b->above));
+        look_at_edge(bl, loc, from, at, here, first, b->above, &to);
+    }
+    return to;
+}
+
+/* A piece, and where its elements may be. */
+typedef struct {
+    const Piece *p;
+    Sources from;
+} Moved;
+typedef VEC(Moved) Moveds;
+
+static Atom sum_of_sources(Bld *bl, Loc loc, Type t, const Moveds *ms)
+{
+    Atom sum = atom_zero(t.elem);
+    for (int m = 0; m < ms->n; m++)
+        for (int k = 0; k < ms->at[m].from.n; k++) {
+            const Source *s = &ms->at[m].from.at[k];
+            Bld yes = bld_new(bl->cx), no = bld_new(bl->cx);
+            Exp *e = exp_index(bl->cx, loc, ms->at[m].p->val, s->idx.at, s->idx.n, true);
+            Atom there = bld_exp(&yes, "adj", e);
+            if (m + k > 0)
+                there = ad_add(&yes, loc, sum, there);
+            sum = ad_if(bl, loc, s->ok, &yes, there, &no, sum);
+        }
+    return sum;
+}
+
+/* The array of type v's, from its dimension d on, each element of which looks for what belongs to
+ * it. */
+static Atom gathered(Bld *bl, const Var *v, int d, const Moveds *ms)
 {
     Ctx *cx = bl->cx;
     Loc loc = v->loc;
-    int d = at.n;
     Atoms res = {0}, arrs = {0};
     Vars ps = {0};
-    if (d == v->type.rank) {
-        Bld yes = bld_new(cx), no = bld_new(cx);
-        Atom there = bld_exp(&yes, "adj", exp_index(cx, loc, p->val, at.at, d, true));
-        return ad_if(bl, loc, ok, &yes, there, &no, atom_zero(v->type.elem));
-    }
+    Moveds inner = {0};
+    if (d == v->type.rank)
+        return sum_of_sources(bl, loc, v->type, ms);
     Bld in = bld_new(cx);
     ad_atom(cx, &arrs, ad_iota(bl, loc, v->type.dims[d]));
     vec_push(cx->perm, &ps, var_new(cx, "i", type_prim(T_I64), loc));
-    Atom i = bld_binop(&in, loc, OP_SUB, atom_var(ps.at[0]), p->at.at[d].start);
-    Atom lo = bld_binop(&in, loc, OP_LE, atom_i64(0), i);
-    Atom hi = bld_binop(&in, loc, OP_LT, i, p->at.at[d].n);
-    Atom here = bld_binop(&in, loc, OP_LAND, lo, hi);
-    Atoms to = {0};
-    vec_append(cx->perm, &to, &at);
-    ad_atom(cx, &to, i);
-    ad_atom(cx, &res, shifted(&in, v, p, to, d ? bld_binop(&in, loc, OP_LAND, ok, here) : here));
+    for (int m = 0; m < ms->n; m++) {
+        Moved to = {.p = ms->at[m].p};
+        to.from = look_along(&in, loc, to.p, d, atom_var(ps.at[0]), &ms->at[m].from);
+        vec_push(cx->perm, &inner, to);
+    }
+    ad_atom(cx, &res, gathered(&in, v, d + 1, &inner));
     Lambda *fn = lambda_new(cx, ps, bld_body(&in, res));
     return bld_exp(bl, "adj", exp_map(cx, loc, v->type.dims[d], arrs, fn));
 }
 
-/* A part that may reach outside: where it is nothing but moved, each element of the array looks
- * where it came from. */
+/* Is p nothing but moved, a slice in each dimension? What is bent is as large as the array: else
+ * each of many elements would look for few. */
+static bool is_moved(const Var *v, const Piece *p)
+{
+    int64_t sources = 1;
+    for (int d = 0; d < p->at.n; d++) {
+        const DimIndex *at = &p->at.at[d];
+        const Bend *b = rev_bend(p, d);
+        if (!at->is_slice || !atom_is_int(at->stride, 1) || (b && !atom_eq(at->n, v->type.dims[d])))
+            return false;
+        sources *= b ? 1 + b->below + b->above : 1;
+    }
+    return p->is_place && p->may_miss && sources <= MOST_SOURCES;
+}
+
+/* Parts that may reach outside: where they are nothing but moved, each element of the array looks
+ * where it came from, in all of them at once. */
+static void settle_moved(Rev *r, Var *v, const Pieces *ps)
+{
+    Moveds ms = {0};
+    for (int i = 0; i < ps->n; i++) {
+        Moved m = {.p = &ps->at[i]};
+        vec_push(r->cx->perm, &m.from, ((Source){.ok = atom_bool(true)}));
+        vec_push(r->cx->perm, &ms, m);
+    }
+    rev_add(r, v->loc, atom_var(v), gathered(&r->bl, v, 0, &ms));
+}
+
 static void settle_missing(Rev *r, Var *v, const Piece *p)
 {
-    bool moved = true;
-    for (int d = 0; d < p->at.n; d++)
-        moved = moved && p->at.at[d].is_slice && atom_is_int(p->at.at[d].stride, 1);
-    if (moved) {
-        Atom val = shifted(&r->bl, v, p, (Atoms){0}, atom_bool(true));
-        rev_add(r, v->loc, atom_var(v), val);
+    if (is_moved(v, p)) {
+        Pieces one = {0};
+        vec_push(r->cx->perm, &one, *p);
+        settle_moved(r, v, &one);
     } else {
         Piece l = rev_as_list(r, v, p);
         rev_settle(r, v, &l);
@@ -219,6 +330,19 @@ void rev_add_piece(Rev *r, Atom arr, Piece p)
     } else {
         rev_settle(r, arr.var, &p);
     }
+}
+
+void rev_add_pieces(Rev *r, Atom arr, const Pieces *ps)
+{
+    Pieces moved = {0};
+    bool settled = rev_active(r, arr) && !rev_apart(r, arr.var);
+    for (int i = 0; i < ps->n; i++)
+        if (settled && is_moved(arr.var, &ps->at[i]))
+            vec_push(r->cx->perm, &moved, ps->at[i]);
+        else
+            rev_add_piece(r, arr, ps->at[i]);
+    if (moved.n > 0)
+        settle_moved(r, arr.var, &moved);
 }
 
 void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, bool safe, Atom val)

@@ -2,11 +2,13 @@
  *
  *     map (\i -> .. xs[i + 1, j] ..) (iota n)      a place [i + 1, j]  =>  a place [1 : n, j]
  *     map (\i -> .. xs[j] ..) (iota n)             a place [j]         =>  the sum at [j]
+ *     map (\i -> .. xs[max 0 (i - 1)] ..) (iota n) ...                 =>  a place [-1 : n], bent
  *     map (\i -> .. xs[is[i]] ..) (iota n)         a place [is[i]]     =>  a list of n
  *
  * A position that is a linear function of the iteration's number becomes a slice, and the values
- * are where they belong: no two iterations meet. One that does not vary stays, and the values are
- * summed: a reduction. Only what is neither becomes a list, and in the end a histogram. */
+ * are where they belong: no two iterations meet. Where the edges of arrays are taken for what is
+ * outside, few do. One that does not vary stays, and the values are summed: a reduction. Only what
+ * is neither becomes a list, and in the end a histogram. */
 #include "ad/reverse.h"
 
 /* --- Linear positions ----------------------------------------------------------------------- */
@@ -14,7 +16,13 @@
 typedef struct {
     int64_t stride;
     Atom start; /* outside */
+    bool bent;
+    Bend bend;
+    int64_t last; /* where the last iterations are: bend.hi = width + last */
 } Linear;
+
+/* More elements than these share an edge as the exception. */
+enum { MOST_AT_EDGE = 8 };
 
 static bool linear(Lift *L, Atom a, Linear *out);
 
@@ -23,12 +31,92 @@ static bool combined(PrimOp op, Linear x, Linear y, int64_t *stride)
 {
     if (op == OP_MUL && ((x.stride && (y.stride || y.start.var)) || (y.stride && x.start.var)))
         return false;
+    if (x.bent || y.bent)
+        return false;
     *stride = op == OP_ADD   ? x.stride + y.stride
               : op == OP_SUB ? x.stride - y.stride
               : x.stride     ? x.stride * y.start.c.i
               : y.stride     ? y.stride * x.start.c.i
                              : 0;
     return true;
+}
+
+/* Is a = width + *k? */
+static bool from_width(const Lift *L, Atom a, int64_t *k)
+{
+    const Exp *e = a.var ? varmap_get(L->in->defs, a.var) : NULL;
+    *k = !a.var && !L->width.var ? a.c.i - L->width.c.i : 0;
+    if (atom_eq(a, L->width) || (!a.var && !L->width.var))
+        return true;
+    if (e && e->kind == E_ATOM)
+        return from_width(L, e->atom, k);
+    bool shifted = e && e->kind == E_PRIM && (e->prim.op == OP_SUB || e->prim.op == OP_ADD);
+    if (!shifted || e->prim.args.at[1].var || !from_width(L, e->prim.args.at[0], k))
+        return false;
+    *k += e->prim.op == OP_SUB ? -e->prim.args.at[1].c.i : e->prim.args.at[1].c.i;
+    return true;
+}
+
+/* The lesser of x and bound = width + k: where the last iterations are. */
+static bool bent_above(Linear *x, Atom bound, int64_t k)
+{
+    int64_t above = x->start.c.i - 1 - k;
+    if (above <= 0)
+        return true;
+    bool meets = x->bend.below > 0 && x->bend.lo.c.i > 1 + k;
+    if (x->bend.above > 0 || above > MOST_AT_EDGE || meets)
+        return false;
+    x->bend.above = above;
+    x->bend.hi = bound;
+    x->last = k;
+    return x->bent = true;
+}
+
+/* The greater of x and the constant lo: where the first iterations are. */
+static bool bent_below(Linear *x, Atom lo)
+{
+    int64_t below = lo.c.i - x->start.c.i;
+    if (below <= 0)
+        return true;
+    bool meets = x->bend.above > 0 && lo.c.i > 1 + x->last;
+    if (x->bend.below > 0 || below > MOST_AT_EDGE || meets)
+        return false;
+    x->bend.below = below;
+    x->bend.lo = lo;
+    return x->bent = true;
+}
+
+/* x, which varies, bounded by y, or modulo it; `bound`: y as it is inside. */
+static bool linear_bent(const Lift *L, PrimOp op, Linear x, Linear y, Atom bound, Linear *out)
+{
+    int64_t k;
+    bool clamps = !x.start.var && !x.bend.wraps;
+    *out = x;
+    if (x.stride != 1 || y.stride)
+        return false;
+    if (op == OP_MAX)
+        return clamps && !y.start.var && bent_below(out, y.start);
+    if (!from_width(L, bound, &k))
+        return false;
+    if (op == OP_MIN)
+        return clamps && bent_above(out, y.start, k);
+    out->bend = (Bend){.wraps = true, .hi = y.start};
+    out->bent = true;
+    return !x.bent && k == 0;
+}
+
+static bool bends(const Exp *e)
+{
+    PrimOp op = e->prim.op;
+    return e->prim.type == T_I64 && (op == OP_MIN || op == OP_MAX || op == OP_MOD);
+}
+
+/* Can e fail where the iterations are? It is made although there may be none. */
+static bool traps_outside(const Lift *L, const Exp *e)
+{
+    Atom by = e->prim.args.n == 2 ? e->prim.args.at[1] : (Atom){0};
+    bool counted = e->prim.op == OP_MOD && by.var && varset_has(L->out->widths, by.var);
+    return exp_traps(e) && !counted;
 }
 
 static bool linear_prim(Lift *L, const Exp *e, Linear *out)
@@ -47,7 +135,11 @@ static bool linear_prim(Lift *L, const Exp *e, Linear *out)
     bool sums = e->prim.type == T_I64 &&
                 (e->prim.op == OP_ADD || e->prim.op == OP_SUB || e->prim.op == OP_MUL);
     *out = (Linear){0};
-    if (sums ? !combined(e->prim.op, xs[0], xs[1], &out->stride) : !constant || exp_traps(e))
+    if (!constant && bends(e)) {
+        bool turned = xs[0].stride == 0 && e->prim.op != OP_MOD;
+        return linear_bent(L, e->prim.op, xs[turned], xs[!turned], e->prim.args.at[!turned], out);
+    }
+    if (sums ? !combined(e->prim.op, xs[0], xs[1], &out->stride) : !constant || traps_outside(L, e))
         return false;
     out->start = sums ? bld_binop(&L->out->bl, L->loc, e->prim.op, xs[0].start, xs[1].start)
                       : bld_exp(&L->out->bl, "outer", copy);
@@ -58,11 +150,11 @@ static bool linear_prim(Lift *L, const Exp *e, Linear *out)
  * is computed outside again. */
 static bool linear(Lift *L, Atom a, Linear *out)
 {
-    *out = (Linear){0, a};
+    *out = (Linear){.start = a};
     if (!ad_varies(L->bound, a))
         return true;
     if (varset_has(L->own, a.var)) {
-        *out = (Linear){1, atom_i64(0)};
+        *out = (Linear){.stride = 1, .start = atom_i64(0)};
         return true;
     }
     const Exp *e = varmap_get(L->in->defs, a.var);
@@ -74,7 +166,7 @@ static bool linear(Lift *L, Atom a, Linear *out)
         return false;
     if (out->stride)
         return prim_is_signed(e->conv.from) && e->conv.to == T_I64 && out->stride == 1 &&
-               atom_is_int(out->start, 0);
+               atom_is_int(out->start, 0) && !out->bent;
     out->start = bld_exp(&L->out->bl, "outer", exp_conv(L->in->cx, L->loc, e->conv.to, out->start));
     return true;
 }
@@ -129,6 +221,18 @@ static Atoms one(Lift *L, Atom a)
     return as;
 }
 
+/* Bends of dimensions that were slices before. */
+static bool lift_bends(Lift *L, const Piece *p, Piece *q)
+{
+    for (int i = 0; i < p->bends.n; i++) {
+        Bend b = p->bends.at[i];
+        if ((b.hi.var && !rev_outside(L, &b.hi)) || (b.lo.var && !rev_outside(L, &b.lo)))
+            return false;
+        vec_push(L->in->cx->perm, &q->bends, b);
+    }
+    return true;
+}
+
 /* The place p as one outside: with a slice where it varies with the iteration. */
 static bool lift_linear(Lift *L, Var *v, const Piece *p)
 {
@@ -147,11 +251,16 @@ static bool lift_linear(Lift *L, Var *v, const Piece *p)
             q.turned = slices;
             q.made = d;
         }
+        if (x.bent) {
+            q.may_miss = true;
+            x.bend.dim = d;
+            vec_push(L->in->cx->perm, &q.bends, x.bend);
+        }
         slices += at.is_slice;
         vec_push(L->in->cx->perm, &q.at, at);
     }
     Type t = atom_type(p->val);
-    if (!type_outside(L, &t))
+    if (!type_outside(L, &t) || !lift_bends(L, p, &q))
         return false;
     q.may_be_none = p->may_be_none || L->width.var || L->width.c.i < 1;
     lifted(L, v, own == 0, q, false, one(L, ad_as(&L->in->bl, L->loc, p->val, t)));
@@ -201,6 +310,12 @@ static Piece of_rows(Lift *L, const Piece *p, Var *i)
         q.at = (DimIndexes){0};
         vec_push(cx->perm, &q.at, (DimIndex){false, atom_var(i), atom_i64(1), atom_i64(1)});
         vec_append(cx->perm, &q.at, &p->at);
+        q.bends = (Bends){0};
+        for (int k = 0; k < p->bends.n; k++) {
+            Bend b = p->bends.at[k];
+            b.dim++;
+            vec_push(cx->perm, &q.bends, b);
+        }
         return q;
     }
     Atom at = ad_filled(&L->in->bl, L->loc, p->dims.at, p->dims.n, atom_var(i));
@@ -264,6 +379,30 @@ static Atom turned(Lift *L, const Piece *p, Atom val)
     return bld_exp(&L->out->bl, "turned", exp_rearrange(L->in->cx, L->loc, perm, val));
 }
 
+/* What l has become outside: a place, with its value. */
+static Piece lifted_place(Lift *L, const struct Lifted *l, const Atom *vals)
+{
+    Piece p = l->p;
+    p.val = l->summed ? vals[0] : turned(L, &p, vals[0]);
+    return p;
+}
+
+/* The places of the i-th's array that are there from i on, unless there was one before. */
+static void lifted_places(Lift *L, int i, const Atoms *each, const Atoms *sums)
+{
+    Pieces ps = {0};
+    for (int k = 0; k < L->lifted.n; k++) {
+        const struct Lifted *l = &L->lifted.at[k];
+        if (l->var != L->lifted.at[i].var || l->dense || !l->p.is_place)
+            continue;
+        if (k < i)
+            return;
+        Piece p = lifted_place(L, l, (l->summed ? sums : each)->at + l->first);
+        vec_push(L->in->cx->perm, &ps, p);
+    }
+    rev_add_pieces(L->out, atom_var(L->lifted.at[i].var), &ps);
+}
+
 void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums)
 {
     for (int i = 0; i < L->lifted.n; i++) {
@@ -273,10 +412,7 @@ void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums)
         if (l->dense) {
             rev_add(L->out, L->loc, v, vals[0]);
         } else if (l->p.is_place) {
-            Atom val = l->summed ? vals[0] : turned(L, &l->p, vals[0]);
-            Piece p = l->p;
-            p.val = val;
-            rev_add_piece(L->out, v, p);
+            lifted_places(L, i, each, sums);
         } else {
             Atoms dims = one(L, L->width), idx = {0};
             vec_append(L->in->cx->perm, &dims, &l->p.dims);

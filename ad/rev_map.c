@@ -11,6 +11,16 @@ typedef struct {
     Iterations its;
 } MapBack;
 
+static VarSet *widths_inside(const Rev *r, Atom width)
+{
+    VarSet *all = varmap_new(r->cx->perm);
+    for (int i = 0; (i = ptrmap_next(r->widths, i)) >= 0; i++)
+        varset_add(all, ptrmap_key(r->widths, i));
+    if (width.var)
+        varset_add(all, width.var);
+    return all;
+}
+
 /* Rows of active arrays are apart like arrays outside: what is read of them at some places leaves
  * the map in pieces, instead of being the row's adjoint, mostly zeros. */
 static void begin(MapBack *M)
@@ -20,6 +30,7 @@ static void begin(MapBack *M)
     VarSet *inside = varmap_new(r->cx->perm);
     M->in = rev_inner(r);
     M->in.inside = inside;
+    M->in.widths = widths_inside(r, e->soac.width);
     M->its.L = rev_lift_new(&M->in, r, e->loc, e->soac.width);
     bound_in_body(M->its.L.bound, M->fn->body);
     bound_in_body(inside, M->fn->body);

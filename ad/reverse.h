@@ -6,10 +6,22 @@
 
 typedef VEC(int) Ints;
 
+/* How the positions of a slice, start + i for each i of its n, get back into the array where they
+ * would leave it: those below lo are at lo, the first `below` ones, and those above hi at hi, the
+ * last `above` ones (of 0 there is no bound on that side); or all are modulo hi, of which there are
+ * n. lo and hi: i64. */
+typedef struct {
+    int dim; /* of the place */
+    bool wraps;
+    int64_t below, above;
+    Atom lo, hi;
+} Bend;
+typedef VEC(Bend) Bends;
+
 /* What has come together of the adjoint of an array outside of the innermost map, or of a row that
  * the map goes over, in one iteration of that map: a part of the array, or elements of it.
  *  - a place: `val` belongs to the elements at `at`, which are there; but where it `may_miss`, `at`
- * may reach outside of the array, where val is zero;
+ * may reach outside of the array, where val is zero, or comes back by the bends;
  *  - a list: `dims.n` dimensions of contributions, each with positions idx (i64, of the first idx.n
  *    dimensions of the array; outside of it: no contribution) and a value in val. */
 typedef struct {
@@ -18,16 +30,18 @@ typedef struct {
     int made;         /* ..but for the slice that its iterations make: its dimension, or -1 */
     Loc loc;          /* of the access */
     DimIndexes at;
+    Bends bends; /* of a place: of some of its slices */
     Atoms dims, idx;
     Atom val;
     int turned; /* of a place that is lifted: slices before the one that iterations make */
 } Piece;
+typedef VEC(Piece) Pieces;
 
 /* The adjoint of a variable so far: the sum of `dense` (if known) and of the pieces. */
 typedef struct {
     bool known;
     Atom dense; /* of the variable's type */
-    VEC(Piece) pieces;
+    Pieces pieces;
 } Adjoint;
 
 /* The sweeps over one body. */
@@ -41,11 +55,15 @@ struct Rev {
     VarMap *defs;    /* Var -> const Exp *: what defines it; of the whole function */
     VarMap *adjoint; /* Var -> Adjoint * */
     VarSet *sizes;   /* of arrays outside of all bodies: others may be below 0 where no body runs */
+    VarSet *widths;  /* of the maps around: above 0 where their bodies run */
     VarSet *inside;  /* what the innermost map around binds, but for rows of active arrays; NULL:
                         there is no map around */
 };
 
 /* --- places.c --- */
+
+/* The bend of dimension d of the place p; NULL: it has none. */
+const Bend *rev_bend(const Piece *p, int d);
 
 /* A piece as a list, of contributions in as many dimensions as it has slices that are not whole
  * rows; val stays. */
@@ -68,6 +86,7 @@ bool rev_apart(const Rev *r, const Var *v);
 void rev_add(Rev *r, Loc loc, Atom to, Atom val);
 void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, bool safe, Atom val);
 void rev_add_piece(Rev *r, Atom arr, Piece p);
+void rev_add_pieces(Rev *r, Atom arr, const Pieces *ps); /* those of one array */
 void rev_add_list(Rev *r, Loc loc, Atom arr, Atoms dims, Atoms idx, Atom val);
 /* All of it as one value, zero if there is nothing: no pieces are left. */
 Atom rev_take(Rev *r, Var *v);
