@@ -53,12 +53,13 @@ static bool is_loop(const Exp *e)
     return e->kind == E_LOOP || exp_is_soac(e);
 }
 
-/* Is it a map to interchange: of rows, or of scalars that are cheap? And do its inputs have a type
- * that does not vary, as they have to leave the map? */
+/* Is it a map to interchange, perhaps one that sums something up besides: of rows, or of scalars
+ * that are cheap? And do its inputs have a type that does not vary, as they have to leave the map?
+ */
 static bool may_interchange(Planner *P, const Stm *s, Atom v)
 {
     const Exp *e = s->exp;
-    if (e->kind != E_MAP || ad_varies(P->bound, e->soac.width))
+    if ((e->kind != E_MAP && e->kind != E_REDOMAP) || ad_varies(P->bound, e->soac.width))
         return false;
     if (atom_type(v).rank == 1 && body_any(e->soac.fn->body, is_loop))
         return false;
@@ -122,15 +123,62 @@ void ad_stack(Summer *S, const Var *v, Atom all)
     varmap_put(S->stacked, v, arena_memdup(S->bl->cx->perm, &all, sizeof all));
 }
 
-static Atom sum_scalars(Bld *bl, Loc loc, Atom n, const Atoms *arrs, Lambda *fn)
+bool ad_is_few(Type t)
 {
-    Type t = atom_type(fn->body->res.at[0]);
-    Exp *e = ad_soac(bl->cx, E_REDOMAP, loc, n, *arrs);
-    e->soac.fn = fn;
-    e->soac.op = ad_operator(bl->cx, loc, OP_ADD, t);
+    return t.rank == 0 ||
+           (t.rank == 1 && !t.dims[0].var && t.dims[0].c.i > 0 && t.dims[0].c.i <= AD_FEW);
+}
+
+void ad_few_out(Bld *bl, Loc loc, Atom v, Atoms *to)
+{
+    Type t = atom_type(v);
+    if (t.rank == 0)
+        ad_atom(bl->cx, to, v);
+    for (int64_t i = 0; t.rank > 0 && i < t.dims[0].c.i; i++)
+        ad_atom(bl->cx, to, ad_row(bl, loc, v, atom_i64(i)));
+}
+
+Atom ad_few_in(Bld *bl, Loc loc, Type t, const Atom **at)
+{
+    if (t.rank == 0)
+        return *(*at)++;
+    Exp *e = exp_new(bl->cx, E_ARRAYLIT, loc);
+    e->arraylit.elem = type_row(t);
+    for (int64_t i = 0; i < t.dims[0].c.i; i++)
+        ad_atom(bl->cx, &e->arraylit.elems, *(*at)++);
+    return bld_exp(bl, "sums", e);
+}
+
+void ad_sums_of(Ctx *cx, Exp *e, int n)
+{
+    Vars ps = {0}, xs = {0};
+    Bld bl = bld_new(cx);
+    Atoms res = {0};
+    for (int i = 0; i < n; i++) {
+        Type t = atom_type(e->soac.fn->body->res.at[i]);
+        vec_push(cx->perm, &ps, var_new(cx, "acc", t, e->loc));
+        vec_push(cx->perm, &xs, var_new(cx, "x", t, e->loc));
+        ad_atom(cx, &e->soac.nes, atom_zero(t.elem));
+        ad_atom(cx, &res, bld_binop(&bl, e->loc, OP_ADD, atom_var(ps.at[i]), atom_var(xs.at[i])));
+    }
+    vec_append(cx->perm, &ps, &xs);
+    e->soac.op = lambda_new(cx, ps, bld_body(&bl, res));
     e->soac.comm = true;
-    ad_atom(bl->cx, &e->soac.nes, atom_zero(t.elem));
-    return bld_exp(bl, "sum", e);
+}
+
+static Atom sum_few(Bld *bl, Loc loc, Atom n, const Atoms *arrs, Lambda *fn)
+{
+    Atom v = fn->body->res.at[0];
+    Bld each = bld_new(bl->cx);
+    Atoms res = {0};
+    vec_append(bl->cx->perm, &each.stms, &fn->body->stms);
+    ad_few_out(&each, loc, v, &res);
+    Exp *e = ad_soac(bl->cx, E_REDOMAP, loc, n, *arrs);
+    e->soac.fn = lambda_new(bl->cx, fn->params, bld_body(&each, res));
+    ad_sums_of(bl->cx, e, res.n);
+    Atoms sums = bld_exps(bl, "sum", e);
+    const Atom *at = sums.at;
+    return ad_few_in(bl, loc, atom_type(v), &at);
 }
 
 /* The sum of what fn, of one result, gives over arrs. */
@@ -138,8 +186,8 @@ static Atom sum_map(Bld *bl, Loc loc, Atom n, const Atoms *arrs, Lambda *fn)
 {
     Ctx *cx = bl->cx;
     Atom v = fn->body->res.at[0];
-    if (atom_type(v).rank == 0)
-        return sum_scalars(bl, loc, n, arrs, fn);
+    if (ad_is_few(atom_type(v)))
+        return sum_few(bl, loc, n, arrs, fn);
     VarSet *bound = varmap_new(cx->perm);
     Vars inputs = {0}, made = {0};
     bound_in_body(bound, fn->body);

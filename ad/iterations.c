@@ -10,8 +10,8 @@ static void plan_sums(Iterations *M)
     Stms all = rev_lift_stms(&M->L);
     Vars inputs = {0};
     for (int i = 0; i < M->L.sums.n; i++) {
-        bool scalar = atom_type(M->L.sums.at[i]).rank == 0;
-        SumPlan *p = scalar ? NULL : ad_sum_plan(cx, M->L.bound, &all, M->L.sums.at[i], &inputs);
+        bool few = ad_is_few(atom_type(M->L.sums.at[i]));
+        SumPlan *p = few ? NULL : ad_sum_plan(cx, M->L.bound, &all, M->L.sums.at[i], &inputs);
         vec_push(cx->perm, &M->plans, p);
     }
     for (int i = 0; i < inputs.n; i++)
@@ -24,8 +24,8 @@ Atoms rev_results(Iterations *M)
     Ctx *cx = M->L.in->cx;
     Atoms res = {0};
     for (int i = 0; i < M->L.sums.n; i++)
-        if (atom_type(M->L.sums.at[i]).rank == 0)
-            ad_atom(cx, &res, M->L.sums.at[i]);
+        if (ad_is_few(atom_type(M->L.sums.at[i])))
+            ad_few_out(&M->L.in->bl, M->L.loc, M->L.sums.at[i], &res);
     M->n_acc = res.n;
     plan_sums(M);
     Atoms inputs = atoms_of_vars(cx, &M->inputs);
@@ -61,20 +61,8 @@ static Exp *map_or_sum(Iterations *M, const Lambda *whole)
     if (M->n_acc == 0)
         return exp_map(cx, loc, M->L.width, arrs, fn);
     Exp *e = ad_soac(cx, E_REDOMAP, loc, M->L.width, arrs);
-    Vars ps = {0}, xs = {0};
-    Bld bl = bld_new(cx);
-    Atoms res = {0};
-    for (int i = 0; i < M->n_acc; i++) {
-        Type t = atom_type(fn->body->res.at[i]);
-        vec_push(cx->perm, &ps, var_new(cx, "acc", t, loc));
-        vec_push(cx->perm, &xs, var_new(cx, "x", t, loc));
-        ad_atom(cx, &e->soac.nes, atom_zero(t.elem));
-        ad_atom(cx, &res, bld_binop(&bl, loc, OP_ADD, atom_var(ps.at[i]), atom_var(xs.at[i])));
-    }
-    vec_append(cx->perm, &ps, &xs);
     e->soac.fn = fn;
-    e->soac.op = lambda_new(cx, ps, bld_body(&bl, res));
-    e->soac.comm = true;
+    ad_sums_of(cx, e, M->n_acc);
     return e;
 }
 
@@ -83,7 +71,7 @@ Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs)
     Ctx *cx = M->L.in->cx;
     Bld *bl = &M->L.out->bl;
     Atoms out = {0}, each = {0}, sums = {0}, elems = {0};
-    int at_acc = 0, at = M->n_acc;
+    int at = M->n_acc;
     if (fn->body->res.n) {
         Exp *e = map_or_sum(M, fn);
         e->attrs = attrs;
@@ -94,8 +82,13 @@ Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs)
         ad_stack(&S, M->params.at[i], M->arrs.at[i]);
     for (int i = 0; i < M->inputs.n; i++)
         ad_stack(&S, M->inputs.at[i], out.at[at++]);
-    for (int i = 0; i < M->L.sums.n; i++)
-        ad_atom(cx, &sums, M->plans.at[i] ? ad_sum_code(&S, M->plans.at[i]) : out.at[at_acc++]);
+    const Atom *acc = out.at;
+    for (int i = 0; i < M->L.sums.n; i++) {
+        Type t = atom_type(M->L.sums.at[i]);
+        ad_atom(cx, &sums,
+                M->plans.at[i] ? ad_sum_code(&S, M->plans.at[i])
+                               : ad_few_in(bl, M->L.loc, t, &acc));
+    }
     for (int i = 0; i < M->L.each.n; i++)
         ad_atom(cx, &each, out.at[at++]);
     for (int i = 0; i < M->elems.n; i++)

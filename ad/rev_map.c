@@ -113,13 +113,14 @@ static void lift_rows(MapBack *M)
 
 static int body_depth(const Body *b);
 
-/* How deep the constructs are that s consists of. */
+/* How deep the constructs are that s consists of, of more than a few turns each. */
 static int depth(const Exp *e)
 {
     if (exp_is_soac(e)) {
+        bool many = e->soac.width.var || e->soac.width.c.i > AD_FEW;
         int f = e->soac.fn ? body_depth(e->soac.fn->body) : 0;
         int g = e->soac.op ? body_depth(e->soac.op->body) : 0;
-        return 1 + (f > g ? f : g);
+        return many + (f > g ? f : g);
     }
     if (e->kind == E_LOOP)
         return 1 + body_depth(e->loop.body);

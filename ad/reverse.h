@@ -131,6 +131,18 @@ void rev_lifted(Lift *L, const Atoms *each, const Atoms *sums);
 
 /* --- array_sums.c --- */
 
+/* What is done so often is as good as done once: numbers that are computed again instead of kept,
+ * sums that a reduction has side by side. */
+enum { AD_FEW = 4 };
+/* Is t a scalar, or a row of a few? */
+bool ad_is_few(Type t);
+/* Appends the numbers of v, which are few; v made of such numbers, from at[0] on, and behind them.
+ */
+void ad_few_out(Bld *bl, Loc loc, Atom v, Atoms *to);
+Atom ad_few_in(Bld *bl, Loc loc, Type t, const Atom **at);
+/* The first n results of the function of the REDOMAP e, scalars, are summed. */
+void ad_sums_of(Ctx *cx, Exp *e, int n);
+
 /* How the sum of an array that each iteration of a map makes is made. */
 typedef struct SumPlan SumPlan;
 /* Of v, by the statements of the map's function, whose variables are `bound`: adds those to inputs
