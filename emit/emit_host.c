@@ -368,7 +368,8 @@ static void emit_suff(Fn *f, const HostOp *op)
     if (e->suff.never)
         out_printf(f->o, ", %s, false", atom_c(e->suff.spared));
     else if (weighed)
-        out_printf(f->o, ", %s, mf_pays(%s, %s, %s)", atom_c(e->suff.spared),
+        /* Where no launches are weighed, blocks are worth more than what a group keeps near. */
+        out_printf(f->o, ", %s, mf_pays(%s, %s, %s)", e->suff.blocks ? "0" : atom_c(e->suff.spared),
                    atom_c(e->suff.spared), atom_c(e->suff.steps), atom_c(e->suff.elems));
     out_puts(f->o, ");\n");
 }

@@ -238,6 +238,7 @@ typedef struct {
     Atom spared, steps, elems;
     const char *never;
     const Atom *units; /* see E_SUFF; NULL: 0 */
+    bool blocks;       /* see E_SUFF */
 } Cost;
 /* Parallelism: what a version exploits, and all. */
 typedef struct {

@@ -77,6 +77,7 @@ static Exp *guarded(Flat *fl, const Version *v, Body *otherwise, Bld *out)
     suff->suff.never = v->par.cost.never;
     suff->suff.units = v->par.cost.units ? *v->par.cost.units : atom_i64(0);
     suff->suff.balanced = v->par.balanced;
+    suff->suff.blocks = v->par.cost.blocks;
     Atom test = bld_exp(out, v->intra ? "suff_intra" : "suff_outer", suff);
     return exp_if(fl->cx, v->loc, test, v->body, otherwise);
 }

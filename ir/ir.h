@@ -342,6 +342,7 @@ struct Exp {
             Atom units;        /* i64: where there are matrix units, untuned: > 0: it is taken,
                                   < 0: it is not; else 0 */
             bool balanced;     /* par is less where the longest element is what takes the time */
+            bool blocks;       /* what follows multiplies matrices, in blocks */
         } suff;
         /* Perfect nests, as in the paper (section 2.1): the body is the innermost function.
          * SEGMAP:     results: nest widths ++ type of each body result

@@ -361,6 +361,8 @@ static void print_suff(Out *o, const Exp *e)
         out_printf(o, " units %s", size_text(e->suff.units));
     if (e->suff.balanced)
         out_puts(o, " balanced");
+    if (e->suff.blocks)
+        out_puts(o, " blocks");
 }
 
 static void print_ranks(Out *o, const Exp *e)

@@ -189,6 +189,7 @@ static void read_suff(Reader *r, Exp *e)
     e->suff.elems = spares && !e->suff.never ? read_atom(r) : atom_i64(0);
     e->suff.units = read_accept_word(r, "units") ? read_atom(r) : atom_i64(0);
     e->suff.balanced = read_accept_word(r, "balanced");
+    e->suff.blocks = read_accept_word(r, "blocks");
 }
 
 /* "<" was read. The x's are bound behind their arrays, which belong to the scope outside. */

@@ -59,6 +59,7 @@ static void put_suff(Key *k, const Exp *e)
     put_atom(k, e->suff.units);
     put_text(k, e->suff.never ? e->suff.never : "");
     put_text(k, e->suff.balanced ? "balanced" : "");
+    put_text(k, e->suff.blocks ? "blocks" : "");
 }
 
 static void put_ranks(Key *k, const Exp *e)

@@ -96,6 +96,8 @@ static void print_suff(Out *o, const HostOp *op)
         out_printf(o, " units %s", atom_c(e->suff.units));
     if (e->suff.balanced)
         out_puts(o, " balanced");
+    if (e->suff.blocks)
+        out_puts(o, " blocks");
 }
 
 static void print_ranks(Out *o, const HostOp *op)

@@ -241,7 +241,8 @@ static Cost cost_of_constructs(Flat *fl, const MapNest *S, const Body *b, int co
                                 atom_i64(RT_FULL_DEVICE)));
     return (Cost){.spared = atom_i64(constructs - 1),
                   .steps = c.steps,
-                  .elems = times(bl, (Loc){0}, groups, c.elems)};
+                  .elems = times(bl, (Loc){0}, groups, c.elems),
+                  .blocks = c.products.var != NULL};
 }
 
 static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
