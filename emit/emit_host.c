@@ -363,7 +363,8 @@ static void emit_suff(Fn *f, const HostOp *op)
                    units);
     }
     const char *call = e->suff.balanced ? "rt_suff_balanced" : "rt_suff_or_pays";
-    out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? call : "rt_suff",
+    const char *alone = e->suff.blocks ? "rt_suff_beside_blocks" : "rt_suff";
+    out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? call : alone,
                param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work));
     if (e->suff.never)
         out_printf(f->o, ", %s, false", atom_c(e->suff.spared));

@@ -39,20 +39,24 @@ static bool is_shared_row(const Costs *c, const Exp *e, Atom a)
     return false;
 }
 
-/* Does the construct multiply a matrix that all groups read with a row that each has, so that
- * e_flat multiplies two matrices? Not where rows are known to be short, which tiles have
- * little of. */
-static bool is_product(const Costs *c, const Exp *e)
+/* Does it go over rows that are not known to be short, which tiles have little of? */
+static bool is_long(const Exp *e)
 {
     enum { SHORT = 64 };
+    return exp_is_soac(e) && (e->soac.width.var || e->soac.width.c.i > SHORT);
+}
+
+/* Does the construct multiply a matrix that all groups read with a row that each has, so that
+ * e_flat multiplies two matrices? */
+static bool is_product(const Costs *c, const Exp *e)
+{
     const Stms *ss = &e->seg.body->stms;
     bool shared = false, own = false;
     if ((e->kind != E_SEGMAP && e->kind != E_SEGRED) || !only_reduces(e->seg.body))
         return false;
     for (int i = 0; i < ss->n; i++) {
         const Exp *r = ss->at[i].exp;
-        bool is_long = exp_is_soac(r) && (r->soac.width.var || r->soac.width.c.i > SHORT);
-        for (int k = 0; is_long && k < r->soac.arrs.n; k++) {
+        for (int k = 0; is_long(r) && k < r->soac.arrs.n; k++) {
             shared |= is_shared_row(c, e, r->soac.arrs.at[k]);
             own |= atom_variant(c->inside, r->soac.arrs.at[k]);
         }
@@ -568,6 +572,28 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     return sums_in_loop(fl, in) ? never_pays(BY_LANES) : no_cost();
 }
 
+/* Does each element of a fold multiply one of the rows that it goes over, the same for all of S's
+ * outer dimensions, with a row that these have? What follows multiplies two matrices then. */
+static bool multiplies(Ctx *cx, const MapNest *S, const Body *b)
+{
+    VarSet *around = varmap_new(cx->perm);
+    const MapDim *last = &vec_last(&S->dims);
+    MapNest outer = *S;
+    bool shared = false, own = false;
+    outer.dims.n--;
+    nest_vars(&outer, around);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *r = b->stms.at[i].exp;
+        for (int k = 0; is_long(r) && k < r->soac.arrs.n; k++) {
+            Atom a = r->soac.arrs.at[k];
+            int x = vars_find(&last->xs, a.var);
+            shared |= x >= 0 && !atom_variant(around, last->arrs.at[x]);
+            own |= varset_has(around, a.var);
+        }
+    }
+    return shared && own && only_reduces(b);
+}
+
 Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *bl)
 {
     enum { EACH = 32 };
@@ -575,8 +601,11 @@ Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *
     const Exp *rows = only_rows(fl, S, b, is_own_row, &bytes);
     if (rows)
         return exp_is(e, F_SCAN) ? never_pays(IN_PLACE) : cost_of_threads(rows, bytes);
-    if (!exp_is(e, F_SCAN))
-        return no_cost();
+    if (!exp_is(e, F_SCAN)) {
+        Cost none = no_cost();
+        none.blocks = multiplies(fl->cx, S, b);
+        return none;
+    }
     return (Cost){.spared = atom_i64(0), .steps = atom_i64(EACH), .elems = par_of_nest(fl, S, bl)};
 }
 

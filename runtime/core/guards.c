@@ -49,6 +49,12 @@ static bool rt_suff_if(rt_ctx *ctx, int param, int64_t par, bool decides, bool p
     return rt_compare(ctx, param, par, threshold);
 }
 
+RT_API bool rt_suff_beside_blocks(rt_ctx *ctx, int param, int64_t version_par, int64_t work)
+{
+    return rt_suff_if(ctx, param, mf_par_in_effect(version_par, work),
+                      !ctx->facts[RT_WEIGHS_LAUNCHES], false);
+}
+
 RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work,
                             int64_t spared, bool pays)
 {

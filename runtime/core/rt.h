@@ -304,12 +304,15 @@ RT_API bool rt_does_attention(rt_ctx *ctx);
  * `work` in all (mf_par_in_effect)? Logs "Compared NAME <= PAR: true." under -L, and is listed in
  * the server's report of the call. */
 RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work);
+/* The same, but where no launches are weighed (RT_WEIGHS_LAUNCHES) it is not taken unless somebody
+ * has set this threshold or the default of all: what follows multiplies matrices, in blocks. */
+RT_API bool rt_suff_beside_blocks(rt_ctx *ctx, int param, int64_t version_par, int64_t work);
 /* Is a maker's kernel taken: can it run here, and does it pay? pays: what there is of what it takes
  * to pay, in percent, which is compared with the parameter: 100, unless users or the tuner set
  * another one; 1 takes the kernel wherever it can run. Logs why under -L, and is listed in the
  * server's report of the call. */
 RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, int64_t pays);
-/* The same, but where launches are weighed (RT_WEIGHS_LAUNCHES) and nobody has set this threshold
+/* As rt_suff, but where launches are weighed (RT_WEIGHS_LAUNCHES) and nobody has set this threshold
  * or the default of all, the default is one with which the version is taken if it `pays`. Where
  * they are not, one that spares none is never taken. */
 RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work,

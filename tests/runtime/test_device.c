@@ -232,6 +232,14 @@ static void test_untuned(rt_ctx *ctx)
               !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 0, true) &&
               !rt_suff_or_pays(ctx, 0, 8, 8, 0, true),
           "... of what spares nothing");
+    check(!rt_suff_beside_blocks(ctx, 0, 1 << 20, 1 << 20), "... of what blocks do better");
+    rt_set_param(ctx, "main.t", 8);
+    check(rt_suff_beside_blocks(ctx, 0, 8, 8), "... tuned");
+    rt_set_param(ctx, "main.t", 0);
+    ctx->facts[RT_WEIGHS_LAUNCHES] = weighs;
+    check(rt_suff_beside_blocks(ctx, 0, 1 << 20, 1 << 20) && !rt_suff_beside_blocks(ctx, 0, 8, 8),
+          "... where launches are weighed");
+    ctx->facts[RT_WEIGHS_LAUNCHES] = 0;
     int64_t units = ctx->facts[RT_COMPUTE_UNITS];
     ctx->facts[RT_COMPUTE_UNITS] = 2;
     check(rt_suff_balanced(ctx, 0, 16, 1 << 20, 5, false) &&
