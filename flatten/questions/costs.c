@@ -551,7 +551,68 @@ static Cost cost_of_columns(Flat *fl, const MapNest *S, Bld *bl)
     return (Cost){.spared = atom_i64(0), .steps = atom_i64(1), .elems = par_of_nest(fl, S, bl)};
 }
 
-Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+/* Adds what of body b depends on what is in `varies`. */
+static void add_varying(VarSet *varies, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        for (int k = 0; k < b->stms.at[i].pat.n && exp_uses_any(b->stms.at[i].exp, varies); k++)
+            varset_add(varies, b->stms.at[i].pat.at[k]);
+}
+
+/* An element of a dimension reduces by body b, where xs are rows of arrs: does it multiply a row
+ * that is the same for all of the dimension around, in which `varies` varies, with one that is not?
+ */
+static bool multiplies_rows(const VarSet *varies, const Vars *xs, const Atoms *arrs, const Body *b)
+{
+    bool shared = false, own = false;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *r = b->stms.at[i].exp;
+        if (r->kind == E_LOOP || (exp_has_soac(r) && !exp_is_fold(r)))
+            return false;
+        for (int k = 0; is_long(r) && k < r->soac.arrs.n; k++) {
+            Atom a = r->soac.arrs.at[k];
+            int x = vars_find(xs, a.var);
+            shared |= x >= 0 && !atom_variant(varies, arrs->at[x]);
+            own |= x < 0 && atom_variant(varies, a);
+        }
+    }
+    return shared && own;
+}
+
+/* Of the dimensions inside of one whose elements are made by body b. */
+static bool multiplies_inside(Ctx *cx, const Vars *xs, const Body *b)
+{
+    VarSet *varies = varmap_new(cx->perm);
+    for (int i = 0; i < xs->n; i++)
+        varset_add(varies, xs->at[i]);
+    add_varying(varies, b);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        const Lambda *fn = exp_is_soac(e) && !exp_is(e, F_SCAN) ? e->soac.fn : NULL;
+        if (fn && (multiplies_rows(varies, &fn->params, &e->soac.arrs, fn->body) ||
+                   multiplies_inside(cx, &fn->params, fn->body)))
+            return true;
+    }
+    return false;
+}
+
+/* Does what follows multiply matrices of what b makes under S? Two dimensions, one directly inside
+ * of the other, have a row each for an element, which is their product. */
+static bool multiplies(Ctx *cx, const MapNest *S, const Body *b)
+{
+    const MapDim *last = &vec_last(&S->dims);
+    if (S->dims.n > 1) {
+        const MapDim *around = &S->dims.at[S->dims.n - 2];
+        VarSet *varies = varmap_new(cx->perm);
+        for (int i = 0; i < around->xs.n; i++)
+            varset_add(varies, around->xs.at[i]);
+        if (multiplies_rows(varies, &last->xs, &last->arrs, b))
+            return true;
+    }
+    return multiplies_inside(cx, &last->xs, b);
+}
+
+static Cost cost_of_threads_alone(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     int bytes;
     const Exp *e = only_rows(fl, S, b, is_own_row, &bytes);
@@ -572,26 +633,13 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     return sums_in_loop(fl, in) ? never_pays(BY_LANES) : no_cost();
 }
 
-/* Does each element of a fold multiply one of the rows that it goes over, the same for all of S's
- * outer dimensions, with a row that these have? What follows multiplies two matrices then. */
-static bool multiplies(Ctx *cx, const MapNest *S, const Body *b)
+Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
-    VarSet *around = varmap_new(cx->perm);
-    const MapDim *last = &vec_last(&S->dims);
-    MapNest outer = *S;
-    bool shared = false, own = false;
-    outer.dims.n--;
-    nest_vars(&outer, around);
-    for (int i = 0; i < b->stms.n; i++) {
-        const Exp *r = b->stms.at[i].exp;
-        for (int k = 0; is_long(r) && k < r->soac.arrs.n; k++) {
-            Atom a = r->soac.arrs.at[k];
-            int x = vars_find(&last->xs, a.var);
-            shared |= x >= 0 && !atom_variant(around, last->arrs.at[x]);
-            own |= varset_has(around, a.var);
-        }
-    }
-    return shared && own && only_reduces(b);
+    Cost c = cost_of_threads_alone(fl, S, b, bl);
+    /* Elements that are products alone have blocks as they are. */
+    c.blocks = !c.never && (only_reduces(b) ? multiplies_inside(fl->cx, &vec_last(&S->dims).xs, b)
+                                            : multiplies(fl->cx, S, b));
+    return c;
 }
 
 Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *bl)
