@@ -10,10 +10,11 @@
  *
  * Who works alone walks over its share: it stores what it has found when a row ends, and has a tail
  * when the share does. Groups of several work-items share out tiles of items instead (rowtiles.c),
- * and sum up the points of a tile together (rowruns.c). What rows that cross groups lack, a second
- * kernel of one group adds: it scans the tails that groups leave, from one row's end to the next. A
- * scan does all this twice: first for what the groups leave, then, each of which knows what lies
- * before it, for the elements. */
+ * and sum up the points of a tile together (rowruns.c); to them a point weighs more than a row's
+ * end. What rows that cross groups lack, a second kernel of one group adds: it scans the tails that
+ * groups leave, from one row's end to the next. A scan finds first what the groups leave, which of
+ * teams is the sum of the points behind the last row's end; then, each of which knows what lies
+ * before it, it does its elements. */
 #include "kernels/rows/rows.h"
 
 enum {
@@ -140,7 +141,10 @@ static Kernel *walking_kernel(const Rows *r, WalkWhat what, const char *kind, KG
     if (what != WALK_TAILS)
         w.outs = seg_outs(kg, r->s, 0, r->outs);
     kg_if_teams(kg);
-    row_tiles_walk(&t, what);
+    if (what == WALK_TAILS)
+        row_tiles_leave(&t);
+    else
+        row_tiles_walk(&t, what);
     kb_else(kg->kb);
     if (what == WALK_REDUCE)
         reduce_alone(&w);
