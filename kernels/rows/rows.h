@@ -17,7 +17,7 @@ typedef struct {
     const KExp *group_size;
     const KExp *items, *share, *tiles, *groups;
     Mem *starts; /* a tile each, and the end: rows that end before it */
-    Mem **tails; /* a group each: a value, */
+    Mem **tails; /* a group each: a value (NULL: they ask each other, rowback.c), */
     Mem *ended;  /* ... does a row end in it, */
     Mem *first;  /* ... the first one that does, -1: none */
 } Rows;
@@ -165,5 +165,11 @@ void runs_mark_heads(Tile *x);
 /* Sums up, stores what is wanted, and carries on; barriers between. Behind it others
  * still read the stage, the strips, and what lies before their runs. */
 void runs_sum(Tile *x, WalkWhat what, const Carried *c);
+
+/* --- rowback.c: in one launch ---------------------------------------------------------------- */
+
+/* Launches it, and opens the branch (pb_end) for where the device cannot do that; false, with
+ * nothing done, for what is never done so. */
+bool rows_back(const Rows *r);
 
 #endif

@@ -14,7 +14,8 @@
  * end. What rows that cross groups lack, a second kernel of one group adds: it scans the tails that
  * groups leave, from one row's end to the next. A scan finds first what the groups leave, which of
  * teams is the sum of the points behind the last row's end; then, each of which knows what lies
- * before it, it does its elements. */
+ * before it, it does its elements. Where groups may ask each other all this is one launch
+ * (rowback.c). */
 #include "kernels/rows/rows.h"
 
 enum {
@@ -330,6 +331,7 @@ static void by_shares(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan
 {
     int n_ops = pb->ops->n;
     Rows r = rows_plan(pb, s, outs, scan);
+    bool back = scan && rows_back(&r);
     rows_alloc(&r);
     KGen *kg = NULL, *rest = NULL;
     Kernel *k = scan ? walking_kernel(&r, WALK_TAILS, "segscan_tails", &kg)
@@ -350,6 +352,8 @@ static void by_shares(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan
         k = walking_kernel(&r, WALK_SCAN, "segscan_rows", &rest);
         kg_launch(rest, k, r.groups);
     }
+    if (back)
+        pb_end(pb);
 }
 
 void make_segred_rows(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
