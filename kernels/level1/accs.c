@@ -262,7 +262,12 @@ typedef struct {
 static const Atom *chunk_element(KGen *kg, const Accumulated *w, const KExp *off)
 {
     const Exp *e = w->e;
-    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_add(kg, w->share->n->beg, off));
+    const Chunk *n = w->share->n;
+    const NestDim *d = &vec_last(&e->seg.nest);
+    if (n->row)
+        nest_bind_point(kg, d, kg_add(kg, n->beg, off), n->row);
+    else
+        nest_bind_dim(kg, d, kg_add(kg, n->beg, off));
     if (w->maps)
         seg_hint_maps(kg, e, w->maps, w->s);
     kg_stms(kg, e->seg.body);

@@ -31,6 +31,7 @@ typedef struct {
     const KExp *apart;                            /* from it to the next in the group; NULL: 1 */
     const KExp *active;                           /* has this thread a chunk at all? */
     const KExp *beg, *len;                        /* the chunk's elements in the segment */
+    const KExp *row;                              /* ... that are this row's points; NULL: none */
     bool whole;                                   /* are these all of it, in any case? */
     bool only;                                    /* is there one segment, in any case? */
 } Chunk;

@@ -40,7 +40,8 @@ static bool map_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     int n_ops = pb->ops->n;
     Rows r = rows_plan(pb, s, outs, false);
     RowsKernel w = {.r = &r, .kg = kg_new(pb, "segmap_tiles", s->exp)};
-    w.kg->guard = true;
+    w.group = kg_id(w.kg, KID_GROUP);
+    w.kg->guard = w.kg->sized = true;
     w.kg->group_size = r.group_size;
     w.kg->max_threads = sx_const(pb->cx, 1);
     RowTiles t = row_tiles(&w);

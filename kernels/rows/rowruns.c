@@ -15,9 +15,18 @@
 
 enum { STRIP_LEAST = 2, STRIPS_UNROLL = 4 };
 
+/* The points of a run and its heads: in registers where the operator is short, so that their loads
+ * do not wait for what is stored between; else where they lie. */
+typedef struct {
+    bool apart;
+    Accs points;
+    KBuf *heads;
+} Own;
+
 /* A work-item's run: what it leaves is the accumulators' value. */
 typedef struct {
     Tile *x;
+    Own own;
     const KExp *lanes; /* does the group consist of sub-groups that exchange registers? */
     const KExp *strip; /* work-items of a strip */
     KVar *head;        /* how many of the run's points come before its first head: i32 */
@@ -32,8 +41,7 @@ void runs_locals(RowTiles *t)
     KGen *kg = w->kg;
     Ctx *cx = kg->cx;
     const KExp *strips = sx_op(cx, SX_CEILDIV, kg->group_size, sx_const(cx, STRIP_LEAST));
-    const KExp *points = sx_mul(cx, kg->group_size, sx_const(cx, w->r->each));
-    t->heads = kg_param_local(kg, "heads", T_U8, points);
+    t->heads = tile_marks(kg, "heads", T_U8, w->r->each);
     t->strips = w->ac;
     t->strips.bufs = NEWN(cx->perm, KBuf *, w->ac.n);
     for (int j = 0; j < w->ac.n; j++)
@@ -58,7 +66,7 @@ static RunPoint run_open(Tile *x)
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     const KExp *each = kg_int(kg, x->w->r->each), *first = kg_mul(kg, kg->lid, each);
-    const KExp *gaps = kg_quot(kg, first, kg_int(kg, STAGE_GAP));
+    const KExp *gaps = kg_mul(kg, kg_quot(kg, first, kg_int(kg, GAP_EVERY)), kg_int(kg, GAP));
     RunPoint p = {.k = kb_for(b, "k", kg_int(kg, 0), each, kg_int(kg, 1))};
     if (is_unrolled(x))
         kg_loop_unroll(kg, -1);
@@ -113,25 +121,24 @@ void runs_mark_heads(Tile *x)
 
 /* --- Sums ------------------------------------------------------------------------------------- */
 
-/* The points of a run and its heads: in registers where the operator is short, so that their loads
- * do not wait for what is stored between; else where they lie. */
-typedef struct {
-    bool apart;
-    Accs points;
-    KBuf *heads;
-} Own;
-
 static KBuf *array_of_run(Tile *x, PrimType t)
 {
     return kb_array(x->kg->kb, "own", t, x->w->r->each);
 }
 
-/* The head of a point that lies in local memory, and is none for the next tile. */
-static const KExp *take_head(Tile *x, const RunPoint *p)
+/* The head of a point that lies in local memory. */
+static const KExp *head_of(Tile *x, const RunPoint *p)
 {
-    const KExp *head = kb_load(x->kg->kb, "head", x->t->heads, p->number);
-    kb_store(x->kg->kb, x->t->heads, p->number, no_head(x->kg));
-    return head;
+    return kb_load(x->kg->kb, "head", x->t->heads, p->number);
+}
+
+/* None is one for the next tile. */
+static void clear_heads(Tile *x)
+{
+    KBuild *b = x->kg->kb;
+    RunPoint p = run_open(x);
+    kb_store(b, x->t->heads, p.number, no_head(x->kg));
+    kb_end(b);
 }
 
 static Own load_run(Tile *x, const Accs *stage)
@@ -145,7 +152,7 @@ static Own load_run(Tile *x, const Accs *stage)
     for (int j = 0; j < stage->n; j++)
         own.points.bufs[j] = array_of_run(x, stage->types[j]);
     RunPoint p = run_open(x);
-    kb_store(b, own.heads, p.k, take_head(x, &p));
+    kb_store(b, own.heads, p.k, head_of(x, &p));
     for (int j = 0; j < stage->n; j++)
         kb_store(b, own.points.bufs[j], p.k, kb_load(b, "x", stage->bufs[j], p.at));
     kb_end(b);
@@ -161,7 +168,8 @@ static void put_run(Tile *x, const Own *own, const Accs *stage)
     kb_end(b);
 }
 
-static void sum_run(Run *u)
+/* wanted: do others ask for the sums, before finish_runs? */
+static void sum_run(Run *u, bool wanted)
 {
     Tile *x = u->x;
     KGen *kg = x->kg;
@@ -171,12 +179,12 @@ static void sum_run(Run *u)
     Accs stage = *ac;
     stage.bufs = x->t->stage;
     bool traps = body_traps(e->seg.op->body); /* of neutral values, behind the last point */
-    Own own = load_run(x, &stage);
+    Own own = u->own = load_run(x, &stage);
     RunPoint p = run_open(x);
     const KExp *at = own.apart ? p.k : p.at;
     if (traps)
         kb_if(b, kg_lt(kg, kg_to_i32(kg, p.number), x->points));
-    kb_if(b, rows_is_set(kg, own.apart ? kb_load(b, "head", own.heads, p.k) : take_head(x, &p)));
+    kb_if(b, rows_is_set(kg, own.apart ? kb_load(b, "head", own.heads, p.k) : head_of(x, &p)));
     accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
     kb_set(b, u->head, kg_op(kg, OP_MIN, kg_of(kg, u->head), kg_to_i32(kg, p.k)));
     kb_set(b, u->has_head, kg_i32(kg, 1));
@@ -186,8 +194,9 @@ static void sum_run(Run *u)
     if (traps)
         kb_end(b);
     kb_end(b);
-    if (own.apart)
+    if (own.apart && wanted)
         put_run(x, &own, &stage);
+    clear_heads(x);
 }
 
 /* What the strip leaves. */
@@ -321,7 +330,7 @@ static void store_rows(const Run *u, const Carried *c)
     rows_store(w, row, accs_now(kg, &sum));
     const KExp *none = kg_eq(kg, kg_of(kg, c->ended), zero);
     kb_if(b, kg_and(kg, kg_eq(kg, r, zero), none));
-    kb_store(b, w->first, kg_id(kg, KID_GROUP), row);
+    kb_store(b, w->first, w->group, row);
     kb_end(b);
     kb_end(b);
 }
@@ -357,13 +366,16 @@ static void finish_runs(const Run *u, const Carried *c)
     rows_add_tail(x->w, &before, accs_now(kg, &u->before),
                   rows_is_set(kg, kg_of(kg, u->has_before)));
     RunPoint p = run_open(x);
+    const KExp *at = u->own.apart ? p.k : p.at;
     kb_if(b, kg_lt(kg, kg_to_i32(kg, p.k), kg_of(kg, u->head)));
     accs_declare(kg, &sum, &x->w->r->e->seg.nes);
-    accs_apply(kg, &sum, accs_now(kg, &before), accs_load(kg, &stage, p.at));
-    sum.bufs = stage.bufs;
-    accs_put(kg, &sum, p.at);
+    accs_apply(kg, &sum, accs_now(kg, &before), accs_load(kg, &u->own.points, at));
+    sum.bufs = u->own.points.bufs;
+    accs_put(kg, &sum, at);
     kb_end(b);
     kb_end(b);
+    if (u->own.apart)
+        put_run(x, &u->own, &stage);
 }
 
 /* --- A tile ----------------------------------------------------------------------------------- */
@@ -410,7 +422,7 @@ void runs_sum(Tile *x, WalkWhat what, const Carried *c)
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     Run u = run_of(x);
-    sum_run(&u);
+    sum_run(&u, what == WALK_REDUCE);
     scan_runs(&u, what == WALK_REDUCE);
     if (what == WALK_REDUCE)
         store_rows(&u, c);

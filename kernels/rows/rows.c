@@ -3,13 +3,18 @@
 #include "kernels/rows/rows.h"
 
 enum {
-    MOST_EACH = 8,    /* items of a work-item, a power of 2 up to STAGE_GAP */
+    RUN_BYTES = 16,   /* of a run that are loaded at a time, at most */
+    MOST_EACH = 8,    /* points of a work-item, a power of 2 up to GAP_EVERY */
     STAGE_BYTES = 64, /* of local memory for its points */
-    MOST_GROUP = 256, /* work-items; a tile has less than 2^16 items */
+    MOST_GROUP = 256, /* work-items; a tile has at most 2^15 items */
     LEAST_GROUP = 32,
     SMALL_LOCAL = 16384, /* bytes of local memory that all devices have */
-    WAVES = 4,           /* of groups, that the last ones do not run almost alone; */
-    WAVES_TAILS = 2      /* ... where one group then adds up what they leave */
+    /* Groups, by eighths of those that fill a device: of a map so many that the last ones do not
+     * run almost alone; of a reduction less, since one group then adds up what they leave; of a
+     * scan as many as run at once: they sum up what they leave before they begin. */
+    MAP_GROUPS = 32,
+    RED_GROUPS = 16,
+    SCAN_GROUPS = 5
 };
 
 int rows_value_bytes(const Exp *e)
@@ -36,7 +41,7 @@ static int local_bytes(const Exp *e)
     enum { FLAG = 4, ROW = 2 };
     int value = rows_value_bytes(e), each = each_of(e), stage = each * value;
     int runs = each + (value + FLAG + 1) / 2, rows = 2 * each * ROW;
-    return 2 * (value + FLAG) + stage + stage / STAGE_GAP + runs + rows;
+    return 2 * (value + FLAG) + stage + stage * GAP / GAP_EVERY + runs + rows;
 }
 
 /* The largest group that has the local memory that it needs: that of its work-items, and what its
@@ -63,17 +68,22 @@ Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
     Rows r = {.pb = pb, .s = s, .e = e, .d = &e->seg.nest.at[0], .outs = outs, .scan = scan};
     r.each = each_of(e);
     r.group_size = pb_let(pb, "group", sx_op(cx, SX_MIN, sx_team_size(cx), most_group(cx, e)));
-    r.items = pb_let(pb, "items", sx_add(cx, sx_atom(cx, r.d->rows), sx_atom(cx, r.d->width)));
     const KExp *several = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
+    const KExp *weight = sx_select(cx, several, sx_const(cx, POINT_WEIGHT), sx_const(cx, 1));
+    const KExp *points = sx_mul(cx, sx_atom(cx, r.d->width), weight);
+    r.items = pb_let(pb, "items", sx_add(cx, sx_atom(cx, r.d->rows), points));
     const KExp *fill = sx_size(cx, SIZE_NUM_GROUPS);
     const KExp *all = sx_mul(cx, fill, sx_size(cx, SIZE_GROUP_SIZE));
     const KExp *worth = sx_size(cx, SIZE_ITEM_ELEMS);
     const KExp *alone = sx_op(cx, SX_MAX, worth, sx_op(cx, SX_CEILDIV, r.items, all));
-    r.share = pb_let(pb, "share", sx_select(cx, several, sx_const(cx, r.each), alone));
+    const KExp *each = sx_const(cx, r.each * POINT_WEIGHT);
+    r.share = pb_let(pb, "share", sx_select(cx, several, each, alone));
     const KExp *tile = sx_mul(cx, r.share, r.group_size);
     r.tiles = pb_let(pb, "tiles", sx_op(cx, SX_CEILDIV, r.items, tile));
-    int waves = e->kind == E_SEGMAP ? WAVES : WAVES_TAILS;
-    const KExp *some = sx_op(cx, SX_MIN, r.tiles, sx_mul(cx, fill, sx_const(cx, waves)));
+    int eighths = e->kind == E_SEGMAP ? MAP_GROUPS : scan ? SCAN_GROUPS : RED_GROUPS;
+    const KExp *most = sx_mul(cx, fill, sx_const(cx, eighths));
+    most = sx_op(cx, SX_CEILDIV, most, sx_const(cx, 8));
+    const KExp *some = sx_op(cx, SX_MIN, r.tiles, most);
     r.groups = pb_let(pb, "groups", sx_select(cx, several, some, r.tiles));
     const KExp *starts = sx_add(cx, r.tiles, sx_const(cx, 1));
     r.starts = pb_alloc(pb, "starts", sx_mul(cx, starts, sx_const(cx, 8)));
@@ -84,7 +94,7 @@ RowsKernel rows_kernel(const Rows *r, const char *kind)
 {
     KGen *kg = kg_new(r->pb, kind, r->e);
     Ctx *cx = kg->cx;
-    RowsKernel w = {.r = r, .kg = kg};
+    RowsKernel w = {.r = r, .kg = kg, .group = kg_id(kg, KID_GROUP)};
     kg->guard = true; /* what was computed before tells where rows begin */
     kg->sized = true;
     kg->group_size = r->group_size;
@@ -93,6 +103,8 @@ RowsKernel rows_kernel(const Rows *r, const char *kind)
     accs_local(kg, &w.ac, true);
     w.flags = kg_param_local(kg, "flags", T_I32, kg->group_size);
     w.flags_beside = kg_param_local(kg, "flags_beside", T_I32, kg->group_size);
+    if (!r->tails)
+        return w;
     w.tails = NEWN(cx->perm, KBuf *, w.ac.n);
     for (int j = 0; j < w.ac.n; j++)
         w.tails[j] = kg_param_mem(kg, r->tails[j], w.ac.types[j]);
@@ -113,6 +125,7 @@ void rows_declare(RowsKernel *w)
 typedef struct {
     RowsKernel *w;
     const KExp *item;
+    int weight; /* items of a point */
 } Before;
 
 /* A row's end is an item behind those of the row, and of the rows before it. */
@@ -120,22 +133,24 @@ static const KExp *ends_before(KGen *kg, void *env, const KExp *row)
 {
     const Before *x = env;
     const KExp *end = nest_offset(kg, x->w->r->d, kg_add(kg, row, kg_int(kg, 1)));
-    return kg_lt(kg, kg_add(kg, end, row), x->item);
+    return kg_lt(kg, kg_add(kg, kg_mul(kg, end, kg_int(kg, x->weight)), row), x->item);
 }
 
-/* A team has many such to find, and others to wait for. */
-static const KExp *find_before(RowsKernel *w, const KExp *item, bool wide)
+typedef const KExp *Search(KGen *kg, const KExp *from, const KExp *to, NestBefore *before,
+                           void *env);
+
+static const KExp *find_before(Before *x, Search *search)
 {
-    KGen *kg = w->kg;
-    Before x = {w, item};
-    const KExp *rows = kg_atom(kg, w->r->d->rows), *points = kg_atom(kg, w->r->d->width);
-    const KExp *least = kg_max(kg, kg_int(kg, 0), kg_sub(kg, item, points));
-    return (wide ? nest_search : nest_bisect)(kg, least, kg_min(kg, item, rows), ends_before, &x);
+    KGen *kg = x->w->kg;
+    const NestDim *d = x->w->r->d;
+    const KExp *points = kg_mul(kg, kg_atom(kg, d->width), kg_int(kg, x->weight));
+    const KExp *least = kg_max(kg, kg_int(kg, 0), kg_sub(kg, x->item, points));
+    return search(kg, least, kg_min(kg, x->item, kg_atom(kg, d->rows)), ends_before, x);
 }
 
 const KExp *rows_before(RowsKernel *w, const KExp *item)
 {
-    return find_before(w, item, false);
+    return find_before(&(Before){w, item, 1}, nest_bisect);
 }
 
 void rows_launch_starts(const Rows *r)
@@ -150,7 +165,8 @@ void rows_launch_starts(const Rows *r)
     const KExp *n = sx_add(cx, r->tiles, sx_const(cx, 1));
     const KExp *tile = nest_open(kg, n), *size = kg_host(kg, sx_mul(cx, r->share, r->group_size));
     const KExp *item = kg_min(kg, kg_mul(kg, tile, size), kg_host(kg, r->items));
-    kb_store(kg->kb, starts, tile, find_before(&w, kb_let(kg->kb, "item", item), true));
+    Before x = {&w, kb_let(kg->kb, "item", item), POINT_WEIGHT};
+    kb_store(kg->kb, starts, tile, find_before(&x, nest_search)); /* many, and others wait */
     nest_close(kg);
     nest_finish(kg, n);
     Mems found = {0};
@@ -253,10 +269,9 @@ Accs rows_before_in_group(RowsKernel *w, KVar **ended)
 void rows_leave(RowsKernel *w, const KExp *const *tail, const KExp *ended)
 {
     KBuild *b = w->kg->kb;
-    const KExp *group = kg_id(w->kg, KID_GROUP);
     for (int j = 0; j < w->ac.n; j++)
-        kb_store(b, w->tails[j], group, tail[j]);
-    kb_store(b, w->ended, group, ended);
+        kb_store(b, w->tails[j], w->group, tail[j]);
+    kb_store(b, w->ended, w->group, ended);
 }
 
 void rows_add_tail(RowsKernel *w, const Accs *acc, const KExp *const *x, const KExp *ended)
@@ -288,11 +303,34 @@ const KExp *tile_offset(Tile *x, const KExp *row)
     return kg_sub(x->kg, nest_offset(x->kg, x->w->r->d, number), x->point0);
 }
 
+KBuf **tile_stage(KGen *kg, const Accs *ac, int each)
+{
+    Ctx *cx = kg->cx;
+    const KExp *points = sx_mul(cx, kg->group_size, sx_const(cx, each));
+    const KExp *gaps = sx_op(cx, SX_CEILDIV, points, sx_const(cx, GAP_EVERY));
+    const KExp *count = sx_add(cx, points, sx_mul(cx, gaps, sx_const(cx, GAP)));
+    KBuf **stage = NEWN(cx->perm, KBuf *, ac->n);
+    for (int j = 0; j < ac->n; j++) {
+        stage[j] = kg_param_local(kg, "stage", ac->types[j], count);
+        stage[j]->align = RUN_BYTES;
+    }
+    return stage;
+}
+
+KBuf *tile_marks(KGen *kg, const char *base, PrimType t, int each)
+{
+    const KExp *points = sx_mul(kg->cx, kg->group_size, sx_const(kg->cx, each));
+    KBuf *marks = kg_param_local(kg, base, t, points);
+    marks->align = each * prim_type_bytes[t];
+    return marks;
+}
+
 const KExp *tile_place(KGen *kg, const KExp *point)
 {
     enum { SHIFT = 5 };
-    _Static_assert(1 << SHIFT == STAGE_GAP, "gaps");
+    _Static_assert(1 << SHIFT == GAP_EVERY, "gaps");
     const KExp *gaps = kg_op(kg, OP_SHR, point, kg_i32(kg, SHIFT));
+    gaps = kg_op(kg, OP_MUL, gaps, kg_i32(kg, GAP));
     return kg_to_i64(kg, kg_op(kg, OP_ADD, point, gaps));
 }
 

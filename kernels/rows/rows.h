@@ -13,11 +13,11 @@ typedef struct {
     const NestDim *d;
     const ArrLoc *outs;
     bool scan;
-    int each; /* items of a work-item of a team */
+    int each; /* points of a work-item of a team: in a tile, at most */
     const KExp *group_size;
     const KExp *items, *share, *tiles, *groups;
     Mem *starts; /* a tile each, and the end: rows that end before it */
-    Mem **tails; /* a group each: a value, */
+    Mem **tails; /* a group each: a value (NULL: they ask each other, rowback.c), */
     Mem *ended;  /* ... does a row end in it, */
     Mem *first;  /* ... the first one that does, -1: none */
 } Rows;
@@ -26,6 +26,7 @@ typedef struct {
 typedef struct {
     const Rows *r;
     KGen *kg;
+    const KExp *group; /* its number */
     Accs ac;
     KBuf *flags, *flags_beside; /* of the group: has a row ended up to here? */
     KBuf **tails, *ended, *first;
@@ -33,6 +34,10 @@ typedef struct {
     KVar *has_ended; /* in this work-item's share */
     KVar **found;    /* ... of the first row that does */
 } RowsKernel;
+
+/* What a point weighs for a team; a row's end weighs 1: it has less to do for it, and room for no
+ * value. Who works alone has both alike. */
+enum { POINT_WEIGHT = 2 };
 
 /* Numbers of a tile. */
 #define kg_i32(kg, k)      kx_conv(KX_ARENA(kg), T_I32, kg_int(kg, k))
@@ -57,7 +62,7 @@ bool rows_need_memory(const KGen *kg);
 RowsKernel rows_kernel(const Rows *r, const char *kind);
 /* acc := neutral, no row has ended. */
 void rows_declare(RowsKernel *w);
-/* How many rows end before that item. */
+/* How many rows end before that item, of who works alone. */
 const KExp *rows_before(RowsKernel *w, const KExp *item);
 /* result[row] := x */
 void rows_store(RowsKernel *w, const KExp *row, const KExp *const *x);
@@ -87,11 +92,14 @@ const KExp *rows_is_set(KGen *kg, const KExp *flag);
 /* Local memory of a tile, to be declared where the kernel's parameters are. */
 typedef struct {
     RowsKernel *w;
-    KBuf **stage;        /* its points */
-    KBuf *heads;         /* of each: does a row begin there that is not the tile's first? */
-    Accs strips;         /* what each strip of work-items leaves, */
-    KBuf *strip_ended;   /* ... and whether a row ended in it */
-    KBuf *ends, *row_of; /* where its rows end, and the row of each point; NULL: nobody asks */
+    KBuf **stage;          /* its points */
+    KBuf *heads;           /* of each: does a row begin there that is not the tile's first? */
+    Accs strips;           /* what each strip of work-items leaves, */
+    KBuf *strip_ended;     /* ... and whether a row ended in it */
+    KBuf *begins, *row_of; /* which row begins at a point, 0: none, and the row of each point; NULL:
+                            * nobody asks */
+    KBuf *latest, *latest_beside; /* the row that begins last in a strip; two, a work-item each,
+                                   * where none exchange registers */
     KBuf *starts;
     KVar *next_row0, *next_row1; /* of the next tile, and of the one behind it; asked for ahead */
 } RowTiles;
@@ -102,29 +110,24 @@ typedef struct {
     RowsKernel *w;
     KGen *kg;
     const KExp *row0, *point0; /* where it begins */
+    bool one_row;              /* are all points of that row? */
     const KExp *rows, *points; /* how many end in it, and there are: i32 */
     const KExp *end;           /* where the last row that ends here does: i32, at least 0 */
 } Tile;
 /* Where a row begins, counted from the tile's first point: i64; it ends where the next one begins.
  */
 const KExp *tile_offset(Tile *x, const KExp *row);
-/* The place in the stage of a point: as seg_stage_at, of i32. */
+/* Points of a tile in local memory, the stage, of so many a work-item. There are gaps, so that
+ * neighbouring work-items that take runs of four elements at a time meet in no bank. */
+enum { GAP_EVERY = 32, GAP = 4 };
+KBuf **tile_stage(KGen *kg, const Accs *ac, int each);
+/* What is noted down of the points, of few bytes each: a run is loaded at a time. */
+KBuf *tile_marks(KGen *kg, const char *base, PrimType t, int each);
+/* The place in the stage of a point, an i32. */
 const KExp *tile_place(KGen *kg, const KExp *point);
 /* Opens a loop over all points of a tile, dealt out: the number of the point, i32. Behind the
  * tile's last one are more. *k: of the turn. */
 const KExp *tile_points_open(KGen *kg, int each, int unroll, const KExp **k);
-
-/* --- rowtiles.c: by teams ------------------------------------------------------------------- */
-
-/* Its local memory. */
-RowTiles row_tiles(RowsKernel *w);
-/* The group's tiles, one after the other. */
-void row_tiles_walk(RowTiles *t, WalkWhat what);
-/* ... of a map: each point and its row is bound, then `point` writes the code. */
-typedef void RowsPoint(RowsKernel *w);
-void row_tiles_map(RowTiles *t, RowsPoint *point);
-
-/* --- rowruns.c: the points of a tile, summed up along their rows ------------------------------ */
 
 /* What the group has of a row that goes on: known to all work-items in a scan, else to the first.
  */
@@ -132,6 +135,27 @@ typedef struct {
     Accs tail;
     KVar *ended; /* has a row ended in the group? i32 */
 } Carried;
+
+/* --- rowtiles.c: by teams ------------------------------------------------------------------- */
+
+/* Its local memory. */
+RowTiles row_tiles(RowsKernel *w);
+/* The group's tiles, one after the other. */
+void row_tiles_walk(RowTiles *t, WalkWhat what);
+/* What the groups of a scan leave, of which row_tiles_walk then begins. */
+void row_tiles_leave(RowTiles *t);
+/* acc of the first work-item := that; returned: has a row ended in the group? i32 */
+KVar *row_tiles_tail(RowTiles *t);
+/* Nothing so far. */
+Carried row_tiles_carry(RowTiles *t);
+/* The group's tiles, with what is carried from one to the next. */
+void row_tiles_each(RowTiles *t, WalkWhat what, const Carried *c);
+/* ... of a map: each point and its row is bound, then `point` writes the code. */
+typedef void RowsPoint(RowsKernel *w);
+void row_tiles_map(RowTiles *t, RowsPoint *point);
+
+/* --- rowruns.c: the points of a tile, summed up along their rows ------------------------------ */
+
 /* Local memory for it. */
 void runs_locals(RowTiles *t);
 /* Before the first tile. */
@@ -141,5 +165,11 @@ void runs_mark_heads(Tile *x);
 /* Sums up, stores what is wanted, and carries on; barriers between. Behind it others
  * still read the stage, the strips, and what lies before their runs. */
 void runs_sum(Tile *x, WalkWhat what, const Carried *c);
+
+/* --- rowback.c: in one launch ---------------------------------------------------------------- */
+
+/* Launches it, and opens the branch (pb_end) for where the device cannot do that; false, with
+ * nothing done, for what is never done so. */
+bool rows_back(const Rows *r);
 
 #endif

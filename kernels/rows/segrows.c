@@ -10,10 +10,12 @@
  *
  * Who works alone walks over its share: it stores what it has found when a row ends, and has a tail
  * when the share does. Groups of several work-items share out tiles of items instead (rowtiles.c),
- * and sum up the points of a tile together (rowruns.c). What rows that cross groups lack, a second
- * kernel of one group adds: it scans the tails that groups leave, from one row's end to the next. A
- * scan does all this twice: first for what the groups leave, then, each of which knows what lies
- * before it, for the elements. */
+ * and sum up the points of a tile together (rowruns.c); to them a point weighs more than a row's
+ * end. What rows that cross groups lack, a second kernel of one group adds: it scans the tails that
+ * groups leave, from one row's end to the next. A scan finds first what the groups leave, which of
+ * teams is the sum of the points behind the last row's end; then, each of which knows what lies
+ * before it, it does its elements. Where groups may ask each other all this is one launch
+ * (rowback.c). */
 #include "kernels/rows/rows.h"
 
 enum {
@@ -140,7 +142,10 @@ static Kernel *walking_kernel(const Rows *r, WalkWhat what, const char *kind, KG
     if (what != WALK_TAILS)
         w.outs = seg_outs(kg, r->s, 0, r->outs);
     kg_if_teams(kg);
-    row_tiles_walk(&t, what);
+    if (what == WALK_TAILS)
+        row_tiles_leave(&t);
+    else
+        row_tiles_walk(&t, what);
     kb_else(kg->kb);
     if (what == WALK_REDUCE)
         reduce_alone(&w);
@@ -326,6 +331,7 @@ static void by_shares(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan
 {
     int n_ops = pb->ops->n;
     Rows r = rows_plan(pb, s, outs, scan);
+    bool back = scan && rows_back(&r);
     rows_alloc(&r);
     KGen *kg = NULL, *rest = NULL;
     Kernel *k = scan ? walking_kernel(&r, WALK_TAILS, "segscan_tails", &kg)
@@ -346,6 +352,8 @@ static void by_shares(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan
         k = walking_kernel(&r, WALK_SCAN, "segscan_rows", &rest);
         kg_launch(rest, k, r.groups);
     }
+    if (back)
+        pb_end(pb);
 }
 
 void make_segred_rows(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
