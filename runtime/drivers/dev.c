@@ -80,6 +80,31 @@ RT_API void rt_dev_leave(rt_dev *d, rt_dev_buffer *taken)
     d->driver->leave(d, taken);
 }
 
+RT_API rt_dev_error rt_dev_mark_new(rt_dev *d, rt_dev_mark **out, rt_dev_offer *offer)
+{
+    return d->driver->mark_new ? d->driver->mark_new(d, out, offer) : rt_dev_apart;
+}
+
+RT_API rt_dev_error rt_dev_mark_take(rt_dev *d, const rt_dev_offer *offer, rt_dev_mark **out)
+{
+    return d->driver->mark_take(d, offer, out);
+}
+
+RT_API rt_dev_error rt_dev_mark_set(rt_dev *d, rt_dev_mark *m)
+{
+    return d->driver->mark_set(d, m);
+}
+
+RT_API rt_dev_error rt_dev_mark_await(rt_dev *d, rt_dev_mark *m)
+{
+    return d->driver->mark_await(d, m);
+}
+
+RT_API void rt_dev_mark_free(rt_dev *d, rt_dev_mark *m)
+{
+    d->driver->mark_free(d, m);
+}
+
 #define RT_DEV_CALL(result, name, params, ...)                                                     \
     RT_API result rt_dev_##name params                                                             \
     {                                                                                              \
