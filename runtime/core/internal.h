@@ -303,7 +303,8 @@ typedef enum {
     RT_AT_WINDOWS,
     RT_AT_ROWS,
     RT_AT_SIDES,
-    RT_AT_END
+    RT_AT_END,
+    RT_AT_LIBRARY
 } rt_where;
 
 /* What is said of ranks that would come to different exchanges. */

@@ -631,7 +631,7 @@ static int64_t rt_cu_event_span(rt_dev *base, rt_dev_event *event, int64_t *begi
 static const rt_driver rt_cu_driver = {RT_DRIVER_CALLS(RT_CU_ROW).enter = rt_cu_enter,
                                        .host_new = rt_cu_host_new,
                                        .host_free = rt_cu_host_free,
-                                       .offer = rt_cu_offer,
+                                       .offer_new = rt_cu_offer_new,
                                        .take = rt_cu_take,
                                        .leave = rt_cu_leave,
                                        .mark_new = rt_cu_mark_new,

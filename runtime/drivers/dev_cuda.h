@@ -110,7 +110,8 @@ RT_API rt_dev_error rt_cu_enqueued(rt_cu_dev *d, rt_cu_result err, const char *c
 
 RT_API void *rt_cu_host_new(rt_dev *base, int64_t bytes);
 RT_API void rt_cu_host_free(rt_dev *base, void *memory);
-RT_API rt_dev_error rt_cu_offer(rt_dev *base, rt_dev_buffer *b, rt_dev_offer *out);
+RT_API rt_dev_error rt_cu_offer_new(rt_dev *base, int64_t bytes, int64_t in_use,
+                                    rt_dev_buffer **out, rt_dev_offer *offer);
 RT_API rt_dev_error rt_cu_take(rt_dev *base, const rt_dev_offer *offer, rt_dev_buffer **out);
 RT_API void rt_cu_leave(rt_dev *base, rt_dev_buffer *taken);
 RT_API rt_dev_error rt_cu_mark_new(rt_dev *base, rt_dev_mark **out, rt_dev_offer *offer);

@@ -21,10 +21,14 @@ RT_API void rt_cu_host_free(rt_dev *base, void *memory)
         free(memory);
 }
 
-RT_API rt_dev_error rt_cu_offer(rt_dev *base, rt_dev_buffer *b, rt_dev_offer *out)
+RT_API rt_dev_error rt_cu_offer_new(rt_dev *base, int64_t bytes, int64_t in_use,
+                                    rt_dev_buffer **out, rt_dev_offer *offer)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
-    return rt_cu_error(d, d->f.ipc_offer(out, rt_cu_at(b, 0)), "cuIpcGetMemHandle");
+    rt_dev_error e = base->driver->alloc(base, bytes, in_use, out);
+    if (e.status != RT_DEV_OK)
+        return e;
+    return rt_cu_error(d, d->f.ipc_offer(offer, rt_cu_at(*out, 0)), "cuIpcGetMemHandle");
 }
 
 RT_API rt_dev_error rt_cu_take(rt_dev *base, const rt_dev_offer *offer, rt_dev_buffer **out)

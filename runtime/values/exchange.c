@@ -83,13 +83,20 @@ typedef struct {
     rt_dev_offer memory, marks[2][RT_N_MARKS];
 } rt_offered;
 
+/* MINIFUT_WINDOWS=0, for tests: as if devices could not read each other's memory. */
+static bool rt_windows_wanted(void)
+{
+    const char *user = getenv("MINIFUT_WINDOWS");
+    return !user || strcmp(user, "0") != 0;
+}
+
 static bool rt_own_window(rt_ctx *ctx, rt_rank_window *w, rt_offered *o)
 {
     rt_dev *d = ctx->dev;
     int64_t in_use = ctx->live_bytes + ctx->free_bytes;
-    bool ok = ctx->config.at.beside == ctx->config.at.ranks && ctx->device.among &&
-              rt_dev_alloc(d, 2 * RT_WINDOW_HALF, in_use, &w->memory).status == RT_DEV_OK &&
-              rt_dev_offer_buffer(d, w->memory, &o->memory).status == RT_DEV_OK;
+    bool ok =
+        ctx->config.at.beside == ctx->config.at.ranks && ctx->device.among &&
+        rt_dev_offer_new(d, 2 * RT_WINDOW_HALF, in_use, &w->memory, &o->memory).status == RT_DEV_OK;
     for (int k = 0; k < 2; k++)
         for (int m = 0; m < RT_N_MARKS && ok; m++)
             ok = rt_dev_mark_new(d, &w->marks[k][m], &o->marks[k][m]).status == RT_DEV_OK;
@@ -121,7 +128,7 @@ static int rt_windows_open(rt_ctx *ctx)
     rt_offered mine = {0}, *all = rt_grow(NULL, ranks * sizeof *all);
     w->of = memset(rt_grow(NULL, ranks * sizeof *w->of), 0, ranks * sizeof *w->of);
     mine.ok = rt_own_window(ctx, &w->of[c->at.rank], &mine);
-    c->comm->all(&mine, sizeof mine, all);
+    c->comm->all(c->group, &mine, sizeof mine, all);
     bool ok = true;
     for (int r = 0; r < c->at.ranks; r++)
         ok = ok && all[r].ok;
@@ -245,7 +252,7 @@ static char *rt_all_rows(rt_ctx *ctx, rt_mem *mem, int64_t from, const int64_t *
     int rc = all ? rt_read(ctx, mem, from, end - begin, all + begin) : RT_ERR;
     if (rt_agree_of(ctx, rc, RT_AT_ROWS, total))
         return NULL;
-    c->comm->blocks(all, at);
+    c->comm->blocks(c->group, all, at);
     return all;
 }
 
@@ -356,7 +363,7 @@ static int rt_beside_by_hosts(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
     if (rc == RT_OK) {
         const rt_message to[] = {{first, s->give_low}, {last, s->give_high}};
         const rt_message from[] = {{buf, s->low}, {high, s->high}};
-        ctx->config.comm->beside(to, from);
+        ctx->config.comm->beside(ctx->config.group, to, from);
         rc = rt_write(ctx, mem, s->low_at, s->low, buf);
     }
     if (rc == RT_OK)
