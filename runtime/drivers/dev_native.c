@@ -486,7 +486,7 @@ static rt_dev_buffer *rt_nat_buffer(char *at, bool own)
 {
     rt_dev_buffer *b = malloc(sizeof *b);
     if (b)
-        *b = (rt_dev_buffer){at, own};
+        *b = (rt_dev_buffer){.at = at, .own = own, .file = -1};
     return b;
 }
 
@@ -650,7 +650,6 @@ static rt_dev_error rt_nat_map(int file, size_t bytes, int may, rt_dev_buffer **
     *out = at != MAP_FAILED ? rt_nat_buffer(at, false) : NULL;
     if (*out) {
         (*out)->mapped = bytes;
-        (*out)->file = -1;
         return rt_nat_ok;
     }
     if (at != MAP_FAILED)

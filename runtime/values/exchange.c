@@ -95,7 +95,7 @@ static bool rt_own_window(rt_ctx *ctx, rt_rank_window *w, rt_offered *o)
     rt_dev *d = ctx->dev;
     int64_t in_use = ctx->live_bytes + ctx->free_bytes;
     bool ok =
-        ctx->config.at.beside == ctx->config.at.ranks && ctx->device.among &&
+        rt_windows_wanted() && ctx->config.at.beside == ctx->config.at.ranks && ctx->device.among &&
         rt_dev_offer_new(d, 2 * RT_WINDOW_HALF, in_use, &w->memory, &o->memory).status == RT_DEV_OK;
     for (int k = 0; k < 2; k++)
         for (int m = 0; m < RT_N_MARKS && ok; m++)
