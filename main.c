@@ -114,8 +114,6 @@ static int check_options(Options *o, const char *mode)
     o->library |= o->shared;
     if (o->library && (o->emit || o->server))
         return usage_error("%s does not go with --emit or --server", library);
-    if (o->mpi && o->library)
-        return usage_error("--mpi is for what mpirun starts: it does not go with %s", library);
     if (o->portable && (o->emit || (o->library && !o->shared)))
         return usage_error(
             "--portable is about a program that is built: it does not go with --emit or "
@@ -336,8 +334,10 @@ static int write_library(Ctx *cx, const Options *o, const Plan *plan, const char
 {
     Library lib = {0};
     stage_enter("emit");
-    BinaryKernels kernels = {
-        .bytes = emit_library(cx, plan, o->file, &lib), .portable = o->portable, .shared = true};
+    BinaryKernels kernels = {.bytes = emit_library(cx, plan, o->file, &lib),
+                             .portable = o->portable,
+                             .shared = true,
+                             .mpi = o->mpi};
     Out *texts[] = {&lib.c, &lib.h, &lib.json};
     int code = 0;
     for (int i = 0; i < os->n - o->shared; i++) {

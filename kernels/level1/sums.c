@@ -4,7 +4,7 @@
 
 #include "common/policy.h"
 
-enum { MOST_AROUND = 8 }; /* statements around the reduction, done for each element */
+enum { MOST_AROUND = 24 }; /* statements around the reduction, done for each element */
 
 /* --- Which constructs ------------------------------------------------------------------------- */
 

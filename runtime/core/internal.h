@@ -303,17 +303,26 @@ typedef enum {
     RT_AT_WINDOWS,
     RT_AT_ROWS,
     RT_AT_SIDES,
-    RT_AT_END
+    RT_AT_END,
+    RT_AT_LIBRARY
 } rt_where;
 
 /* What is said of ranks that would come to different exchanges. */
 #define RT_DIFFER "the ranks found different results of the same computation"
 
-/* Memory that devices of one machine copy from each other's (exchange.c). */
+/* Memory of a rank's device that the others' copy from, in two halves. Of each half: where it has
+ * been filled, and where this rank has copied what it wants of the others'. */
+typedef enum { RT_FILLED, RT_LEFT, RT_N_MARKS } rt_half_mark_kind;
+typedef struct {
+    rt_dev_buffer *memory;
+    rt_dev_mark *marks[2][RT_N_MARKS];
+} rt_rank_window;
+
+/* Those of devices of one machine (exchange.c). */
 typedef struct {
     bool tried;
-    rt_dev_buffer *own, **theirs; /* theirs: of each other rank; NULL: there are no windows */
-    int64_t turn;                 /* how many exchanges there were */
+    rt_rank_window *of; /* each rank; NULL: there are none */
+    int64_t turn;       /* how many exchanges there were */
 } rt_windows;
 
 /* What ranks exchange: single numbers, rows beside their own, whole arrays. */

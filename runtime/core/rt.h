@@ -256,6 +256,7 @@ typedef struct {
     int threads;               /* of `native`; 0: as many as may run, or MINIFUT_THREADS */
     int64_t memory;            /* bytes of the device's that may be taken; 0: all */
     const rt_comm *comm;       /* with the other ranks; NULL: there are none */
+    rt_group *group;           /* which are those that have joined here */
     rt_place at;               /* which of them this is */
 } rt_config;
 

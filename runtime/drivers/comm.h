@@ -16,21 +16,29 @@ typedef struct {
     int64_t bytes;
 } rt_message;
 
+/* Ranks that have joined. */
+typedef struct rt_group rt_group;
+
 typedef struct {
-    /* Joins the other ranks. */
-    rt_place (*open)(int *argc, char ***argv);
+    /* Joins the other ranks that were started with this one. */
+    rt_group *(*open)(int *argc, char ***argv, rt_place *at);
+    /* Of a library: joins those of a communicator that its caller has, by the number that other
+     * languages know it by; NULL: all that were started. NULL: they cannot be joined yet, or there
+     * is no memory. */
+    rt_group *(*join)(const int *communicator, rt_place *at);
     /* all := `bytes` of each rank, in their order. */
-    void (*all)(const void *mine, int64_t bytes, void *all);
+    void (*all)(rt_group *g, const void *mine, int64_t bytes, void *all);
     /* Rank r has bytes at[r] .. at[r + 1] - 1 of `all`, and gets the others. */
-    void (*blocks)(char *all, const int64_t *at);
+    void (*blocks)(rt_group *g, char *all, const int64_t *at);
     /* To the rank before this one and from it, and to the one behind it and from it; messages of no
      * bytes are not sent. */
-    void (*beside)(const rt_message to[2], const rt_message from[2]);
+    void (*beside)(rt_group *g, const rt_message to[2], const rt_message from[2]);
     /* From one rank to another: these two call it. */
-    void (*give)(int from, int to, void *data, int64_t bytes);
+    void (*give)(rt_group *g, int from, int to, void *data, int64_t bytes);
     /* From rank 0 to all. */
-    void (*tell)(void *data, int64_t bytes);
-    void (*close)(void);
+    void (*tell)(rt_group *g, void *data, int64_t bytes);
+    /* What was opened, or joined, is left. */
+    void (*close)(rt_group *g);
     /* Ends all ranks, those that wait, too, with exit code 1. */
     void (*stop)(void);
 } rt_comm;

@@ -65,19 +65,45 @@ RT_API void rt_dev_host_free(rt_dev *d, void *memory)
 static const rt_dev_error rt_dev_apart = {RT_DEV_FAILED, "memory of other processes",
                                           "this driver knows none"};
 
-RT_API rt_dev_error rt_dev_offer_buffer(rt_dev *d, rt_dev_buffer *b, rt_dev_offer *out)
+RT_API rt_dev_error rt_dev_offer_new(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out,
+                                     rt_dev_offer *offer)
 {
-    return d->driver->offer ? d->driver->offer(d, b, out) : rt_dev_apart;
+    return d->driver->offer_new ? d->driver->offer_new(d, bytes, in_use, out, offer) : rt_dev_apart;
 }
 
 RT_API rt_dev_error rt_dev_take(rt_dev *d, const rt_dev_offer *offer, rt_dev_buffer **out)
 {
-    return d->driver->take ? d->driver->take(d, offer, out) : rt_dev_apart;
+    return d->driver->take(d, offer, out);
 }
 
 RT_API void rt_dev_leave(rt_dev *d, rt_dev_buffer *taken)
 {
     d->driver->leave(d, taken);
+}
+
+RT_API rt_dev_error rt_dev_mark_new(rt_dev *d, rt_dev_mark **out, rt_dev_offer *offer)
+{
+    return d->driver->mark_new(d, out, offer);
+}
+
+RT_API rt_dev_error rt_dev_mark_take(rt_dev *d, const rt_dev_offer *offer, rt_dev_mark **out)
+{
+    return d->driver->mark_take(d, offer, out);
+}
+
+RT_API rt_dev_error rt_dev_mark_set(rt_dev *d, rt_dev_mark *m)
+{
+    return d->driver->mark_set(d, m);
+}
+
+RT_API rt_dev_error rt_dev_mark_await(rt_dev *d, rt_dev_mark *m)
+{
+    return d->driver->mark_await(d, m);
+}
+
+RT_API void rt_dev_mark_free(rt_dev *d, rt_dev_mark *m)
+{
+    d->driver->mark_free(d, m);
 }
 
 #define RT_DEV_CALL(result, name, params, ...)                                                     \

@@ -184,16 +184,29 @@ RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int 
  * memory. A device gives one block at a time. */
 RT_API void *rt_dev_host_new(rt_dev *d, int64_t bytes);
 RT_API void rt_dev_host_free(rt_dev *d, void *memory);
-/* A buffer, which is no part of another one, for other processes of this machine: what to tell
+/* A new buffer, as rt_dev_alloc's, that other processes of this machine may copy from: what to tell
  * them. */
 typedef struct {
     unsigned char bytes[64];
 } rt_dev_offer;
-RT_API rt_dev_error rt_dev_offer_buffer(rt_dev *d, rt_dev_buffer *b, rt_dev_offer *out);
+RT_API rt_dev_error rt_dev_offer_new(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out,
+                                     rt_dev_offer *offer);
 /* Another process's, to copy from, until it is left. Nothing waits for what that process does with
- * it. Fails where this device cannot read that one's memory. */
+ * it but by marks. Fails where this device cannot read that one's memory. */
 RT_API rt_dev_error rt_dev_take(rt_dev *d, const rt_dev_offer *offer, rt_dev_buffer **out);
 RT_API void rt_dev_leave(rt_dev *d, rt_dev_buffer *taken);
+/* Places in what devices do, which wait for each other there while no host does. A new mark, and
+ * what to tell other processes; another process's, which is told. Each is to be freed. */
+typedef struct rt_dev_mark rt_dev_mark;
+RT_API rt_dev_error rt_dev_mark_new(rt_dev *d, rt_dev_mark **out, rt_dev_offer *offer);
+RT_API rt_dev_error rt_dev_mark_take(rt_dev *d, const rt_dev_offer *offer, rt_dev_mark **out);
+RT_API void rt_dev_mark_free(rt_dev *d, rt_dev_mark *m);
+/* The mark, one of this process's own, is behind all that has been asked for so far, and nowhere
+ * else any more. */
+RT_API rt_dev_error rt_dev_mark_set(rt_dev *d, rt_dev_mark *m);
+/* What is asked for from now on waits until the device of whoever owns the mark has come to where
+ * it is set now; for nothing if it is set nowhere. */
+RT_API rt_dev_error rt_dev_mark_await(rt_dev *d, rt_dev_mark *m);
 
 /* --- Profiling --- */
 

@@ -1,98 +1,12 @@
 /* dev.h for NVIDIA's devices by the driver's own interface, which is looked for when a device of
  * theirs is opened through OpenCL: a launch costs the host a third to a half of what it costs
  * there, and a wait less, too. Kernels stay OpenCL C: NVIDIA's OpenCL makes PTX of them, which is
- * loaded here. The names of functions and numbers below are those of cuda.h, of which nothing is
- * needed to build a program. */
-#include "runtime/drivers/dev_driver.h"
+ * loaded here. */
+#include "runtime/drivers/dev_cuda.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef int rt_cu_result;
-typedef unsigned long long rt_cu_pointer;
-typedef struct rt_cu_handle *rt_cu_ptr; /* contexts, streams, modules, functions, events */
-typedef rt_dev_offer rt_cu_ipc;         /* CUipcMemHandle, given by value */
-
-/* The functions of libcuda: name here, there, parameters. */
-#define RT_CU_FUNCTIONS(X)                                                                         \
-    X(init, "cuInit", (unsigned))                                                                  \
-    X(error_name, "cuGetErrorName", (rt_cu_result, const char **))                                 \
-    X(device_count, "cuDeviceGetCount", (int *))                                                   \
-    X(device, "cuDeviceGet", (int *, int))                                                         \
-    X(device_uuid, "cuDeviceGetUuid", (unsigned char *, int))                                      \
-    X(retain, "cuDevicePrimaryCtxRetain", (rt_cu_ptr *, int))                                      \
-    X(release, "cuDevicePrimaryCtxRelease_v2", (int))                                              \
-    X(set_current, "cuCtxSetCurrent", (rt_cu_ptr))                                                 \
-    X(stream_new, "cuStreamCreate", (rt_cu_ptr *, unsigned))                                       \
-    X(stream_free, "cuStreamDestroy_v2", (rt_cu_ptr))                                              \
-    X(stream_wait, "cuStreamSynchronize", (rt_cu_ptr))                                             \
-    X(module_load, "cuModuleLoadDataEx", (rt_cu_ptr *, const void *, unsigned, int *, void **))    \
-    X(module_free, "cuModuleUnload", (rt_cu_ptr))                                                  \
-    X(function, "cuModuleGetFunction", (rt_cu_ptr *, rt_cu_ptr, const char *))                     \
-    X(function_fact, "cuFuncGetAttribute", (int *, int, rt_cu_ptr))                                \
-    X(function_may, "cuFuncSetAttribute", (rt_cu_ptr, int, int))                                   \
-    X(device_fact, "cuDeviceGetAttribute", (int *, int, int))                                      \
-    X(launch, "cuLaunchKernel",                                                                    \
-      (rt_cu_ptr, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, rt_cu_ptr, \
-       void **, void **))                                                                          \
-    X(alloc, "cuMemAlloc_v2", (rt_cu_pointer *, size_t))                                           \
-    X(free, "cuMemFree_v2", (rt_cu_pointer))                                                       \
-    X(pinned, "cuMemAllocHost_v2", (void **, size_t))                                              \
-    X(pinned_free, "cuMemFreeHost", (void *))                                                      \
-    X(write, "cuMemcpyHtoDAsync_v2", (rt_cu_pointer, const void *, size_t, rt_cu_ptr))             \
-    X(read, "cuMemcpyDtoHAsync_v2", (void *, rt_cu_pointer, size_t, rt_cu_ptr))                    \
-    X(copy, "cuMemcpyDtoDAsync_v2", (rt_cu_pointer, rt_cu_pointer, size_t, rt_cu_ptr))             \
-    X(fill8, "cuMemsetD8Async", (rt_cu_pointer, unsigned char, size_t, rt_cu_ptr))                 \
-    X(fill16, "cuMemsetD16Async", (rt_cu_pointer, unsigned short, size_t, rt_cu_ptr))              \
-    X(fill32, "cuMemsetD32Async", (rt_cu_pointer, unsigned, size_t, rt_cu_ptr))                    \
-    X(ipc_offer, "cuIpcGetMemHandle", (rt_cu_ipc *, rt_cu_pointer))                                \
-    X(ipc_take, "cuIpcOpenMemHandle_v2", (rt_cu_pointer *, rt_cu_ipc, unsigned))                   \
-    X(ipc_leave, "cuIpcCloseMemHandle", (rt_cu_pointer))                                           \
-    X(event_new, "cuEventCreate", (rt_cu_ptr *, unsigned))                                         \
-    X(event_free, "cuEventDestroy_v2", (rt_cu_ptr))                                                \
-    X(event_record, "cuEventRecord", (rt_cu_ptr, rt_cu_ptr))                                       \
-    X(event_ms, "cuEventElapsedTime", (float *, rt_cu_ptr, rt_cu_ptr))
-
-typedef struct {
-    void *library;
-#define RT_CU_FIELD(name, symbol, params) rt_cu_result(*name) params;
-    RT_CU_FUNCTIONS(RT_CU_FIELD)
-#undef RT_CU_FIELD
-} rt_cu_functions;
-
-enum {                              /* of cuda.h */
-       RT_CU_STREAM_APART = 1,      /* CU_STREAM_NON_BLOCKING */
-       RT_CU_IPC_PEERS = 1,         /* CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS */
-       RT_CU_RESERVED_SHARED = 111, /* CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK */
-       RT_CU_MOST_GIVEN = 97,       /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
-       RT_CU_MAX_GROUP = 0,         /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
-       RT_CU_OWN_SHARED = 1,        /* CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES */
-       RT_CU_MOST_SHARED = 8,       /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
-       RT_CU_ERROR_LOG = 5,         /* CU_JIT_ERROR_LOG_BUFFER, and its size the next */
-       RT_CU_NO_MEMORY = 2,
-       RT_CU_INVALID_VALUE = 1,
-       RT_CU_INVALID_PTX = 218,
-       RT_CU_NO_RESOURCES = 701
-};
-
-typedef struct {
-    rt_dev base;
-    rt_cu_functions f;
-    int device;
-    rt_cu_ptr context, stream;
-    rt_dev_info info;
-    rt_dev *compiler; /* OpenCL's, opened when something is compiled */
-    bool profiling, idle;
-    bool is_nvidia; /* programs are PTX */
-    int64_t changes, memory;
-    unsigned reserved;      /* local memory begins behind so many bytes */
-    unsigned char *fetched; /* memory that the device writes by itself */
-    bool host_pinned;       /* of rt_dev_host_new */
-    bool late;              /* what is fetched may not be there yet */
-    rt_cu_ptr counted;      /* an event, NULL: none yet, at ... */
-    int64_t clock;          /* ... so many nanoseconds from the first one */
-} rt_cu_dev;
 
 typedef struct {
     int refs;
@@ -118,31 +32,6 @@ typedef struct {
 typedef struct {
     rt_cu_ptr begin, end;
 } rt_cu_event;
-
-/* --- Errors --- */
-
-static rt_dev_error rt_cu_error(const rt_cu_dev *d, rt_cu_result err, const char *call)
-{
-    static const rt_cu_result refusals[] = {RT_CU_NO_MEMORY, RT_CU_INVALID_VALUE,
-                                            RT_CU_NO_RESOURCES};
-    rt_dev_error e = {RT_DEV_OK, call, ""};
-    if (err == 0)
-        return e;
-    e.status = RT_DEV_FAILED;
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
-        if (refusals[i] == err)
-            e.status = RT_DEV_REFUSED;
-    if (d->f.error_name(err, &e.name) != 0)
-        e.name = "unknown error";
-    return e;
-}
-
-static rt_dev_error rt_cu_enqueued(rt_cu_dev *d, rt_cu_result err, const char *call)
-{
-    d->idle = false;
-    d->changes++;
-    return rt_cu_error(d, err, call);
-}
 
 static rt_dev_error rt_cu_wait(rt_cu_dev *d)
 {
@@ -463,14 +352,6 @@ static void rt_cu_kernel_needs(rt_dev *base, rt_dev_kernel *kernel, int64_t *max
 
 /* --- Launches --- */
 
-/* Buffers are addresses; the lowest bit tells parts of others. */
-enum { RT_CU_PART = 1 };
-
-static rt_cu_pointer rt_cu_at(const rt_dev_buffer *b, int64_t off)
-{
-    return ((rt_cu_pointer)(uintptr_t)b & ~(rt_cu_pointer)RT_CU_PART) + (rt_cu_pointer)off;
-}
-
 /* Room for argument `index`. */
 static bool rt_cu_room(rt_cu_kernel *k, int index)
 {
@@ -721,45 +602,6 @@ static rt_dev_error rt_cu_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, in
     return rt_cu_done(d, e, err, "cuMemsetD32Async");
 }
 
-/* --- Beside other processes --- */
-
-static void *rt_cu_host_new(rt_dev *base, int64_t bytes)
-{
-    rt_cu_dev *d = (rt_cu_dev *)base;
-    void *memory = NULL;
-    d->host_pinned = d->f.pinned(&memory, (size_t)bytes) == 0;
-    return d->host_pinned ? memory : malloc((size_t)bytes);
-}
-
-static void rt_cu_host_free(rt_dev *base, void *memory)
-{
-    rt_cu_dev *d = (rt_cu_dev *)base;
-    if (d->host_pinned)
-        d->f.pinned_free(memory);
-    else
-        free(memory);
-}
-
-static rt_dev_error rt_cu_offer(rt_dev *base, rt_dev_buffer *b, rt_dev_offer *out)
-{
-    rt_cu_dev *d = (rt_cu_dev *)base;
-    return rt_cu_error(d, d->f.ipc_offer(out, rt_cu_at(b, 0)), "cuIpcGetMemHandle");
-}
-
-static rt_dev_error rt_cu_take(rt_dev *base, const rt_dev_offer *offer, rt_dev_buffer **out)
-{
-    rt_cu_dev *d = (rt_cu_dev *)base;
-    rt_cu_pointer p = 0;
-    rt_cu_result err = d->f.ipc_take(&p, *offer, RT_CU_IPC_PEERS);
-    *out = err == 0 ? (rt_dev_buffer *)(uintptr_t)p : NULL;
-    return rt_cu_error(d, err, "cuIpcOpenMemHandle");
-}
-
-static void rt_cu_leave(rt_dev *base, rt_dev_buffer *taken)
-{
-    ((rt_cu_dev *)base)->f.ipc_leave(rt_cu_at(taken, 0));
-}
-
 /* --- Profiling --- */
 
 /* There is no clock to read but the time between two events, which is told in few digits: so it is
@@ -789,7 +631,12 @@ static int64_t rt_cu_event_span(rt_dev *base, rt_dev_event *event, int64_t *begi
 static const rt_driver rt_cu_driver = {RT_DRIVER_CALLS(RT_CU_ROW).enter = rt_cu_enter,
                                        .host_new = rt_cu_host_new,
                                        .host_free = rt_cu_host_free,
-                                       .offer = rt_cu_offer,
+                                       .offer_new = rt_cu_offer_new,
                                        .take = rt_cu_take,
-                                       .leave = rt_cu_leave};
+                                       .leave = rt_cu_leave,
+                                       .mark_new = rt_cu_mark_new,
+                                       .mark_take = rt_cu_mark_take,
+                                       .mark_set = rt_cu_mark_set,
+                                       .mark_await = rt_cu_mark_await,
+                                       .mark_free = rt_cu_mark_free};
 #undef RT_CU_ROW

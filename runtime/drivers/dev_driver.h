@@ -84,9 +84,15 @@ typedef struct {
     int (*busy)(rt_dev *d, const rt_dev_event *e, int64_t *ns);
     void *(*host_new)(rt_dev *d, int64_t bytes);
     void (*host_free)(rt_dev *d, void *memory);
-    rt_dev_error (*offer)(rt_dev *d, rt_dev_buffer *b, rt_dev_offer *out);
+    rt_dev_error (*offer_new)(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out,
+                              rt_dev_offer *offer);
     rt_dev_error (*take)(rt_dev *d, const rt_dev_offer *offer, rt_dev_buffer **out);
     void (*leave)(rt_dev *d, rt_dev_buffer *taken);
+    rt_dev_error (*mark_new)(rt_dev *d, rt_dev_mark **out, rt_dev_offer *offer);
+    rt_dev_error (*mark_take)(rt_dev *d, const rt_dev_offer *offer, rt_dev_mark **out);
+    rt_dev_error (*mark_set)(rt_dev *d, rt_dev_mark *m);
+    rt_dev_error (*mark_await)(rt_dev *d, rt_dev_mark *m);
+    void (*mark_free)(rt_dev *d, rt_dev_mark *m);
 } rt_driver;
 
 /* What each driver's device begins with. */

@@ -6,10 +6,15 @@
 #include "runtime/drivers/dev_driver.h"
 #include "runtime/drivers/pool.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* A thread's copy of a launch's arguments, whose local memory lies behind them. */
 typedef struct {
@@ -43,6 +48,8 @@ typedef struct {
 struct rt_dev_buffer {
     char *at;
     bool own;
+    size_t mapped; /* bytes that other processes have, too; else 0 */
+    int file;      /* ... in which they lie; -1: it is another process's */
 };
 
 typedef struct {
@@ -479,7 +486,7 @@ static rt_dev_buffer *rt_nat_buffer(char *at, bool own)
 {
     rt_dev_buffer *b = malloc(sizeof *b);
     if (b)
-        *b = (rt_dev_buffer){at, own};
+        *b = (rt_dev_buffer){.at = at, .own = own, .file = -1};
     return b;
 }
 
@@ -510,6 +517,10 @@ static rt_dev_error rt_nat_alloc(rt_dev *base, int64_t bytes, int64_t in_use, rt
 static void rt_nat_free(rt_dev *base, rt_dev_buffer *b)
 {
     (void)base;
+    if (b->mapped > 0)
+        munmap(b->at, b->mapped);
+    if (b->mapped > 0 && b->file >= 0)
+        close(b->file);
     if (b->own)
         free(b->at);
     free(b);
@@ -621,7 +632,112 @@ static rt_dev_error rt_nat_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, i
     return rt_nat_write(base, dst, off, size, value, event);
 }
 
+/* --- Beside other processes --- */
+
+/* A file without a name, which others find where the process has it open, and know by its number.
+ */
+typedef union {
+    rt_dev_offer offer;
+    struct {
+        int64_t process, file, bytes;
+        uint64_t device, number;
+    } there;
+} rt_nat_offer;
+
+static rt_dev_error rt_nat_map(int file, size_t bytes, int may, rt_dev_buffer **out)
+{
+    void *at = mmap(NULL, bytes, may, MAP_SHARED, file, 0);
+    *out = at != MAP_FAILED ? rt_nat_buffer(at, false) : NULL;
+    if (*out) {
+        (*out)->mapped = bytes;
+        return rt_nat_ok;
+    }
+    if (at != MAP_FAILED)
+        munmap(at, bytes);
+    return rt_nat_no_memory("mmap");
+}
+
+static rt_dev_error rt_nat_offer_new(rt_dev *base, int64_t bytes, int64_t in_use,
+                                     rt_dev_buffer **out, rt_dev_offer *offer)
+{
+    rt_nat_dev *d = (rt_nat_dev *)base;
+    rt_nat_offer o = {{{0}}};
+    struct stat st;
+    int file =
+        d->memory <= 0 || in_use <= d->memory - bytes ? memfd_create("window", MFD_CLOEXEC) : -1;
+    *out = NULL;
+    if (file < 0)
+        return rt_nat_no_memory("memfd_create");
+    rt_dev_error e = rt_nat_no_memory("ftruncate");
+    if (ftruncate(file, (off_t)bytes) == 0 && fstat(file, &st) == 0)
+        e = rt_nat_map(file, (size_t)bytes, PROT_READ | PROT_WRITE, out);
+    if (e.status != RT_DEV_OK) {
+        close(file);
+        return e;
+    }
+    (*out)->file = file;
+    o.there.process = getpid();
+    o.there.file = file;
+    o.there.bytes = bytes;
+    o.there.device = (uint64_t)st.st_dev;
+    o.there.number = (uint64_t)st.st_ino;
+    *offer = o.offer;
+    return rt_nat_ok;
+}
+
+static rt_dev_error rt_nat_take(rt_dev *base, const rt_dev_offer *offer, rt_dev_buffer **out)
+{
+    (void)base;
+    const rt_nat_offer o = {*offer};
+    char path[64];
+    struct stat st;
+    *out = NULL;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, o.there.process, o.there.file);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    rt_dev_error e = {RT_DEV_FAILED, "memory of other processes", "it cannot be seen"};
+    if (file >= 0 && fstat(file, &st) == 0 && (uint64_t)st.st_dev == o.there.device &&
+        (uint64_t)st.st_ino == o.there.number)
+        e = rt_nat_map(file, (size_t)o.there.bytes, PROT_READ, out);
+    if (file >= 0)
+        close(file);
+    return e;
+}
+
+static void rt_nat_leave(rt_dev *base, rt_dev_buffer *taken)
+{
+    rt_nat_free(base, taken);
+}
+
+/* Nothing has to wait: what is asked for is done. */
+static rt_dev_error rt_nat_mark_new(rt_dev *base, rt_dev_mark **out, rt_dev_offer *offer)
+{
+    (void)base, (void)offer;
+    *out = NULL;
+    return rt_nat_ok;
+}
+
+static rt_dev_error rt_nat_mark_take(rt_dev *base, const rt_dev_offer *offer, rt_dev_mark **out)
+{
+    (void)base, (void)offer;
+    *out = NULL;
+    return rt_nat_ok;
+}
+
+static rt_dev_error rt_nat_mark(rt_dev *base, rt_dev_mark *m)
+{
+    (void)base, (void)m;
+    return rt_nat_ok;
+}
+
 #define RT_NAT_ROW(result, name, params, ...) .name = rt_nat_##name,
 static const rt_driver rt_nat_driver = {RT_DRIVER_CALLS(RT_NAT_ROW).kernel_of = rt_nat_kernel_of,
-                                        .stop = rt_nat_stop, .busy = rt_nat_event_busy};
+                                        .stop = rt_nat_stop,
+                                        .busy = rt_nat_event_busy,
+                                        .offer_new = rt_nat_offer_new,
+                                        .take = rt_nat_take,
+                                        .leave = rt_nat_leave,
+                                        .mark_new = rt_nat_mark_new,
+                                        .mark_take = rt_nat_mark_take,
+                                        .mark_set = rt_nat_mark,
+                                        .mark_await = rt_nat_mark};
 #undef RT_NAT_ROW

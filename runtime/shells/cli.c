@@ -265,7 +265,7 @@ static FILE *rt_join(const rt_program *prog, rt_options *o, int *argc, char ***a
     o->cfg.comm = prog->ranks ? prog->ranks->comm : NULL;
     if (!prog->ranks)
         return NULL;
-    o->cfg.at = prog->ranks->comm->open(argc, argv);
+    o->cfg.group = prog->ranks->comm->open(argc, argv, &o->cfg.at);
     if (o->cfg.at.rank == 0)
         return stderr;
     int fd = dup(STDERR_FILENO);
@@ -681,6 +681,6 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
     if (aloud && aloud != stderr)
         fclose(aloud);
     if (aloud)
-        prog->ranks->comm->close();
+        prog->ranks->comm->close(o.cfg.group);
     return rc;
 }

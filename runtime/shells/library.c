@@ -118,6 +118,13 @@ void futhark_context_config_set_command_queue(struct futhark_context_config *cfg
     cfg->rt.queue = queue;
 }
 
+int futhark_context_config_set_communicator(struct futhark_context_config *cfg, int communicator)
+{
+    cfg->chosen = true;
+    cfg->communicator = communicator;
+    return cfg->prog->ranks ? FUTHARK_SUCCESS : FUTHARK_PROGRAM_ERROR;
+}
+
 void futhark_context_config_set_cache_file(struct futhark_context_config *cfg, const char *path)
 {
     cfg->rt.cache = rt_lib_keep(cfg, &cfg->cache, path ? path : "");
@@ -216,6 +223,32 @@ static void rt_lib_say(struct futhark_context *c, const char *message)
     c->error = strdup(message);
 }
 
+/* Where a rank has no memory of its host's to go on, the others would wait for it. */
+static void rt_lib_no_memory(const rt_program *prog)
+{
+    if (!prog->ranks)
+        return;
+    fprintf(stderr, "%s: %s\n", prog->name, rt_no_host_memory);
+    prog->ranks->comm->stop();
+}
+
+static rt_lib_op rt_lib_report, rt_lib_clear, rt_lib_profiling, rt_lib_logging_file;
+
+/* Does a rank do it for itself? */
+static bool rt_lib_alone(rt_lib_op *op)
+{
+    return op == rt_lib_free || op == rt_lib_report || op == rt_lib_clear ||
+           op == rt_lib_profiling || op == rt_lib_logging_file;
+}
+
+static int rt_lib_run(rt_ctx *ctx, rt_lib_op *op, const rt_job_args *a)
+{
+    if (rt_lib_alone(op))
+        return op(ctx, a);
+    ctx->ranks.failed = false;
+    return rt_agree(ctx, op(ctx, a), RT_AT_LIBRARY);
+}
+
 RT_API int rt_lib_do(struct futhark_context *c, rt_lib_op *op, const rt_job_args *a)
 {
     jmp_buf leave;
@@ -229,12 +262,13 @@ RT_API int rt_lib_do(struct futhark_context *c, rt_lib_op *op, const rt_job_args
         rt_leave_to(&leave);
         c->rt->out_of_memory = false;
         rt_ctx_enter(c->rt);
-        code = op(c->rt, a) == RT_OK ? FUTHARK_SUCCESS : FUTHARK_PROGRAM_ERROR;
+        code = rt_lib_run(c->rt, op, a) == RT_OK ? FUTHARK_SUCCESS : FUTHARK_PROGRAM_ERROR;
         if (code != FUTHARK_SUCCESS)
             rt_lib_say(c, rt_error(c->rt));
         if (code != FUTHARK_SUCCESS && c->rt->out_of_memory)
             code = FUTHARK_OUT_OF_MEMORY;
     } else {
+        rt_lib_no_memory(c->rt->prog);
         c->no_memory = true;
         rt_lib_say(c, rt_no_host_memory);
         code = FUTHARK_OUT_OF_MEMORY;
@@ -248,7 +282,11 @@ RT_API void *rt_lib_make(struct futhark_context *c, rt_lib_op *op, rt_job_args a
 {
     void *made = NULL, *const out[] = {&made};
     a.out = out;
-    return rt_lib_do(c, op, &a) == FUTHARK_SUCCESS ? made : NULL;
+    if (rt_lib_do(c, op, &a) == FUTHARK_SUCCESS)
+        return made;
+    if (made) /* and another rank has failed */
+        (void)rt_lib_do(c, rt_lib_free, &(rt_job_args){.obj = made});
+    return NULL;
 }
 
 /* --- Contexts --- */
@@ -261,22 +299,52 @@ static int rt_lib_settings(rt_ctx *ctx, const struct futhark_context_config *cfg
     return rc;
 }
 
+/* Of several ranks: have all of them a context, and one that goes with the others'? A message to
+ * free(), and no context, if not. */
+static char *rt_lib_together(struct futhark_context *c, const rt_config *config, char *error)
+{
+    char text[4096];
+    int first = rt_together(config, c->rt ? NULL : error, text, sizeof text);
+    bool differ = first < 0 && rt_ranks_open(c->rt);
+    if (first < 0 && !differ)
+        return error;
+    free(error);
+    error = differ ? rt_format("%s", rt_error(c->rt)) : rt_format("rank %d: %s", first, text);
+    if (c->rt)
+        rt_ctx_free(c->rt);
+    c->rt = NULL;
+    config->comm->close(config->group);
+    return error;
+}
+
 /* Opens the device, as configured; a message to free() if it cannot be. */
 static char *rt_lib_open(struct futhark_context *c, const struct futhark_context_config *cfg)
 {
     char *error = NULL;
     jmp_buf leave;
+    rt_config config = cfg->rt;
     if (cfg->no_memory || setjmp(leave) != 0) {
         rt_leave_to(NULL);
+        rt_lib_no_memory(cfg->prog);
         return strdup(rt_no_host_memory);
     }
     rt_leave_to(&leave);
-    c->rt = rt_ctx_new(cfg->prog, &cfg->rt, &error);
+    if (cfg->prog->ranks) {
+        config.comm = cfg->prog->ranks->comm;
+        config.group = config.comm->join(cfg->chosen ? &cfg->communicator : NULL, &config.at);
+    }
+    if (config.comm && !config.group) {
+        rt_leave_to(NULL);
+        return strdup("the library is for several ranks: call MPI_Init before the context is made");
+    }
+    c->rt = rt_ctx_new(cfg->prog, &config, &error);
     if (c->rt && rt_lib_settings(c->rt, cfg)) {
         error = rt_format("%s", rt_error(c->rt));
         rt_ctx_free(c->rt);
         c->rt = NULL;
     }
+    if (config.comm)
+        error = rt_lib_together(c, &config, error);
     rt_leave_to(NULL);
     return error;
 }
@@ -284,8 +352,10 @@ static char *rt_lib_open(struct futhark_context *c, const struct futhark_context
 struct futhark_context *futhark_context_new(struct futhark_context_config *cfg)
 {
     struct futhark_context *c = calloc(1, sizeof *c);
-    if (!c)
+    if (!c) {
+        rt_lib_no_memory(cfg->prog);
         return NULL;
+    }
     pthread_mutex_init(&c->lock, NULL);
     c->error = rt_lib_open(c, cfg);
     return c;
@@ -303,8 +373,12 @@ void futhark_context_free(struct futhark_context *c)
     if (!c)
         return;
     if (c->rt) {
+        rt_config config = c->rt->config;
         rt_ctx_enter(c->rt);
+        rt_exchange_close(c->rt);
         rt_ctx_free(c->rt);
+        if (config.comm)
+            config.comm->close(config.group);
     }
     pthread_mutex_destroy(&c->lock);
     free(c->error);
@@ -322,7 +396,8 @@ char *futhark_context_get_error(struct futhark_context *c)
 
 static int rt_lib_tune(rt_ctx *ctx, const rt_job_args *a)
 {
-    return rt_tuning_file(ctx, a->from);
+    int rc = rt_agree(ctx, rt_tuning_file(ctx, a->from), RT_AT_LIBRARY);
+    return rc ? rc : rt_ranks_open(ctx);
 }
 
 int futhark_context_load_tuning(struct futhark_context *c, const char *path)
@@ -418,6 +493,8 @@ RT_API cl_mem rt_lib_raw(struct futhark_context *c, const rt_obj *obj)
 {
     rt_mem *m = obj->values[0].mem;
     if (!c->rt || !m)
+        return NULL;
+    if (m->rows > 0 && rt_lib_do(c, rt_lib_whole, &(rt_job_args){.obj = (rt_obj *)(uintptr_t)obj}))
         return NULL;
     pthread_mutex_lock(&c->lock);
     m->content = 0; /* the caller may write to it from now on */

@@ -34,6 +34,8 @@ struct futhark_context_config {
     int n_settings;
     rt_lib_setting *settings;
     bool no_memory; /* for one of them: no context can be made */
+    bool chosen;    /* whose ranks are to be those of a context: */
+    int communicator;
 };
 
 /* What an operation works with; each says which of these it has. */
@@ -51,7 +53,8 @@ typedef struct {
 /* --- library.c --- */
 
 RT_API struct futhark_context_config *rt_lib_config_new(const rt_program *prog);
-/* Does it with the context locked; a code, after a failure with the message stored. */
+/* Does it with the context locked; a code, after a failure with the message stored. Of several
+ * ranks all do it, but for what frees and reports, and it fails on all if it does on one. */
 typedef int rt_lib_op(rt_ctx *ctx, const rt_job_args *a);
 RT_API int rt_lib_do(struct futhark_context *c, rt_lib_op *op, const rt_job_args *a);
 /* The same for those whose result is an object. NULL after a failure. */
@@ -63,6 +66,8 @@ RT_API void *rt_lib_make(struct futhark_context *c, rt_lib_op *op, rt_job_args a
  * which is not copied; to `out`. */
 RT_API rt_lib_op rt_lib_new_array;
 RT_API rt_lib_op rt_lib_new_raw;
+/* obj, an array, becomes whole where ranks have its rows. */
+RT_API rt_lib_op rt_lib_whole;
 /* The elements of obj go to `to`; the one with index `at` does. */
 RT_API rt_lib_op rt_lib_values;
 RT_API rt_lib_op rt_lib_index;

@@ -67,6 +67,10 @@ void futhark_context_config_set_num_threads(struct futhark_context_config *cfg, 
 /* The context uses this queue, which must be in-order, and its device and OpenCL context. */
 void futhark_context_config_set_command_queue(struct futhark_context_config *cfg,
                                               cl_command_queue queue);
+/* minifut's own, of a library for several ranks (compile --mpi --library): the processes of this
+ * communicator, by the number that MPI_Comm_c2f gives for it, are the ranks of the context; else
+ * those of MPI_COMM_WORLD. Nonzero: the library is for one process. */
+int futhark_context_config_set_communicator(struct futhark_context_config *cfg, int communicator);
 /* A folder where built kernels are kept, made if it is missing; NULL: they are not kept. */
 void futhark_context_config_set_cache_file(struct futhark_context_config *cfg, const char *path);
 /* A folder that another configuration's set_cache_file has filled: kernels that are in it, for the
@@ -103,7 +107,13 @@ const char *futhark_get_tuning_param_class(int i);
 
 /* --- Contexts --- */
 
-/* Opens the device. If that fails, futhark_context_get_error of the result says why, and all that
+/* Of a library for several ranks: all of them make, use and free a context together, by the same
+ * calls in the same order with the same values, each with all of an array; what fails on one fails
+ * on all. Only what frees values and what is said of a context (its device, error, report,
+ * profiling, log) is a rank's own. Calls of entry points wait. A rank without memory of its host's
+ * ends all.
+ *
+ * Opens the device. If that fails, futhark_context_get_error of the result says why, and all that
  * may be done with it is to free it. NULL: no memory. */
 struct futhark_context *futhark_context_new(struct futhark_context_config *cfg);
 /* minifut's own: the same with a queue. */

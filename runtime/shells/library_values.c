@@ -128,9 +128,20 @@ RT_API const int64_t *rt_lib_shape(const rt_obj *obj)
     return obj->values[0].shape;
 }
 
+/* The array can be read here. */
+static int rt_array_ready(rt_ctx *ctx, const rt_obj *o)
+{
+    return rt_obj_check(ctx, o) || rt_whole(ctx, &o->values[0]) || rt_ask_waited(ctx);
+}
+
+RT_API int rt_lib_whole(rt_ctx *ctx, const rt_job_args *a)
+{
+    return rt_array_ready(ctx, a->obj) ? RT_ERR : RT_OK;
+}
+
 RT_API int rt_lib_values(rt_ctx *ctx, const rt_job_args *a)
 {
-    if (rt_obj_check(ctx, a->obj) || rt_ask_waited(ctx))
+    if (rt_array_ready(ctx, a->obj))
         return RT_ERR;
     const rt_value *v = &a->obj->values[0];
     return rt_read(ctx, v->mem, 0, rt_shape_bytes(v->prim, v->rank, v->shape), a->to);
@@ -139,7 +150,7 @@ RT_API int rt_lib_values(rt_ctx *ctx, const rt_job_args *a)
 RT_API int rt_lib_index(rt_ctx *ctx, const rt_job_args *a)
 {
     int64_t at;
-    if (rt_obj_check(ctx, a->obj) || rt_ask_waited(ctx))
+    if (rt_array_ready(ctx, a->obj))
         return RT_ERR;
     const rt_value *v = &a->obj->values[0];
     int size = rt_prim_size(v->prim);
@@ -299,7 +310,7 @@ static int rt_store_value(rt_ctx *ctx, const rt_value *v, int64_t bytes, char **
     *to += RT_HEAD + sizes;
     if (v->rank == 0)
         memcpy(*to, &v->scalar, (size_t)bytes);
-    else if (rt_read(ctx, v->mem, 0, bytes, *to))
+    else if (rt_whole(ctx, v) || rt_read(ctx, v->mem, 0, bytes, *to))
         return RT_ERR;
     *to += bytes;
     return RT_OK;
@@ -413,6 +424,7 @@ RT_API int rt_lib_call(rt_ctx *ctx, const rt_job_args *a)
         rc = rt_part_take(ctx, e->in[i].type, &a->parts[i], in + at);
         at += rt_type_components(ctx->prog, e->in[i].type);
     }
+    rc = rt_agree(ctx, rc, RT_AT_LIBRARY);
     if (rc == RT_OK) {
         rt_give_up(ctx, e, a->parts);
         rc = rt_call_later(ctx, e, in, out);

@@ -619,14 +619,14 @@ static bool rt_srv_line(const rt_config *c, char **line, size_t *cap)
         return getline(line, cap, stdin) >= 0;
     int64_t bytes =
         c->at.rank == 0 && getline(line, cap, stdin) >= 0 ? (int64_t)strlen(*line) + 1 : 0;
-    c->comm->tell(&bytes, sizeof bytes);
+    c->comm->tell(c->group, &bytes, sizeof bytes);
     if (bytes == 0)
         return false;
     if ((size_t)bytes > *cap) {
         *cap = (size_t)bytes;
         *line = rt_grow(*line, *cap);
     }
-    c->comm->tell(*line, bytes);
+    c->comm->tell(c->group, *line, bytes);
     return true;
 }
 

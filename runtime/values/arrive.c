@@ -41,7 +41,7 @@ static int rt_piece_comes(rt_source *s, int to, int64_t from, int64_t bytes, int
     if (c->at.rank == 0)
         data = rt_next_piece(s, from, bytes, &rc);
     if (to > 0 && (c->at.rank == 0 || c->at.rank == to))
-        c->comm->give(0, to, (void *)(uintptr_t)data, bytes);
+        c->comm->give(c->group, 0, to, (void *)(uintptr_t)data, bytes);
     if (c->at.rank == to && rc == RT_OK)
         rc = rt_write(s->ctx, s->mem, from - s->at[to], bytes, data);
     return rc;
@@ -101,7 +101,7 @@ static int rt_open_beside(rt_source *s, const char *path)
     }
     if (file.offset > file.size - s->at[c->at.ranks])
         file.size = -1;
-    c->comm->tell(&file, sizeof file);
+    c->comm->tell(c->group, &file, sizeof file);
     if (file.size < 0)
         return -1;
     FILE *f = rt_file_open(path, false, &wrong);

@@ -236,6 +236,9 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
 
 RT_API int rt_call_later(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out)
 {
+    int64_t us;
+    if (rt_ranks(ctx) > 1)
+        return rt_call_entry(ctx, e, in, out, &us);
     if (rt_call_prepare(ctx, e, in, out))
         return rt_call_stopped(ctx);
     int rc = rt_call_run(ctx, e, in, out);

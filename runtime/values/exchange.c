@@ -2,10 +2,11 @@
  * own.
  *
  * Rows go through the hosts' memory, or, where all devices are of one machine and can read each
- * other's memory, through windows: each device has a block that the others copy from. A window has
- * two halves in turn. Who writes to one knows that nobody reads it any more: the others have waited
- * for their copies from it before they came to the exchange that was of the other half. So each
- * exchange has one wait for the device and one for the ranks, and copies nobody waits for. */
+ * other's memory, through windows: each device has a block that the others copy from, in two halves
+ * by turns. Hosts only tell each other that they have asked for what an exchange consists of; their
+ * devices wait for each other, at marks: who copies from a half until it is filled, who fills it
+ * until the others have copied what they wanted of what was there two exchanges ago. Marks are set
+ * before ranks meet, and awaited behind that: for `left` at the exchange between. */
 #include "runtime/core/internal.h"
 
 #include <stdlib.h>
@@ -47,39 +48,69 @@ RT_API const rt_scalar *rt_peer(const rt_ctx *ctx, int64_t which, int64_t k, int
 
 enum { RT_WINDOW_HALF = 32 << 20 };
 
+static void rt_free_window(rt_ctx *ctx, rt_rank_window *w, bool own)
+{
+    for (int k = 0; k < 2 * RT_N_MARKS; k++)
+        if (w->marks[k / RT_N_MARKS][k % RT_N_MARKS])
+            rt_dev_mark_free(ctx->dev, w->marks[k / RT_N_MARKS][k % RT_N_MARKS]);
+    if (w->memory && own)
+        rt_dev_free(ctx->dev, w->memory);
+    else if (w->memory)
+        rt_dev_leave(ctx->dev, w->memory);
+}
+
 /* All ranks do this together: nobody frees what another one has not left. */
 static void rt_windows_close(rt_ctx *ctx)
 {
     rt_windows *w = &ctx->ranks.windows;
+    const rt_place *p = &ctx->config.at;
     if (!w->tried)
         return;
     (void)rt_dev_finish(ctx->dev);
-    for (int r = 0; w->theirs && r < ctx->config.at.ranks; r++)
-        if (w->theirs[r])
-            rt_dev_leave(ctx->dev, w->theirs[r]);
+    for (int r = 0; w->of && r < p->ranks; r++)
+        if (r != p->rank)
+            rt_free_window(ctx, &w->of[r], false);
     (void)rt_all_have(&ctx->config, true);
-    if (w->own)
-        rt_dev_free(ctx->dev, w->own);
-    free(w->theirs);
-    w->theirs = NULL;
-    w->own = NULL;
+    if (w->of)
+        rt_free_window(ctx, &w->of[p->rank], true);
+    free(w->of);
+    w->of = NULL;
 }
 
 /* What a rank offers, if it can. */
 typedef struct {
     bool ok;
-    rt_dev_offer offer;
+    rt_dev_offer memory, marks[2][RT_N_MARKS];
 } rt_offered;
 
-static rt_offered rt_window_offered(rt_ctx *ctx)
+/* MINIFUT_WINDOWS=0, for tests: as if devices could not read each other's memory. */
+static bool rt_windows_wanted(void)
 {
-    rt_offered mine = {0};
-    rt_dev_buffer **own = &ctx->ranks.windows.own;
+    const char *user = getenv("MINIFUT_WINDOWS");
+    return !user || strcmp(user, "0") != 0;
+}
+
+static bool rt_own_window(rt_ctx *ctx, rt_rank_window *w, rt_offered *o)
+{
+    rt_dev *d = ctx->dev;
     int64_t in_use = ctx->live_bytes + ctx->free_bytes;
-    mine.ok = ctx->config.at.beside == ctx->config.at.ranks && ctx->device.among &&
-              rt_dev_alloc(ctx->dev, 2 * RT_WINDOW_HALF, in_use, own).status == RT_DEV_OK &&
-              rt_dev_offer_buffer(ctx->dev, *own, &mine.offer).status == RT_DEV_OK;
-    return mine;
+    bool ok =
+        rt_windows_wanted() && ctx->config.at.beside == ctx->config.at.ranks && ctx->device.among &&
+        rt_dev_offer_new(d, 2 * RT_WINDOW_HALF, in_use, &w->memory, &o->memory).status == RT_DEV_OK;
+    for (int k = 0; k < 2; k++)
+        for (int m = 0; m < RT_N_MARKS && ok; m++)
+            ok = rt_dev_mark_new(d, &w->marks[k][m], &o->marks[k][m]).status == RT_DEV_OK;
+    return ok;
+}
+
+static bool rt_take_window(rt_ctx *ctx, rt_rank_window *w, const rt_offered *o)
+{
+    rt_dev *d = ctx->dev;
+    bool ok = rt_dev_take(d, &o->memory, &w->memory).status == RT_DEV_OK;
+    for (int k = 0; k < 2; k++)
+        for (int m = 0; m < RT_N_MARKS && ok; m++)
+            ok = rt_dev_mark_take(d, &o->marks[k][m], &w->marks[k][m]).status == RT_DEV_OK;
+    return ok;
 }
 
 /* Finds out, at the first exchange, whether all ranks have windows. RT_ERR if one has failed, and
@@ -94,21 +125,20 @@ static int rt_windows_open(rt_ctx *ctx)
         return RT_ERR;
     w->tried = true;
     size_t ranks = (size_t)c->at.ranks;
-    rt_offered mine = rt_window_offered(ctx), *all = rt_grow(NULL, ranks * sizeof *all);
-    c->comm->all(&mine, sizeof mine, all);
-    w->theirs = rt_grow(NULL, ranks * sizeof(rt_dev_buffer *));
-    memset(w->theirs, 0, ranks * sizeof(rt_dev_buffer *));
+    rt_offered mine = {0}, *all = rt_grow(NULL, ranks * sizeof *all);
+    w->of = memset(rt_grow(NULL, ranks * sizeof *w->of), 0, ranks * sizeof *w->of);
+    mine.ok = rt_own_window(ctx, &w->of[c->at.rank], &mine);
+    c->comm->all(c->group, &mine, sizeof mine, all);
     bool ok = true;
     for (int r = 0; r < c->at.ranks; r++)
         ok = ok && all[r].ok;
     for (int r = 0; r < c->at.ranks && ok; r++)
         if (r != c->at.rank)
-            ok = rt_dev_take(ctx->dev, &all[r].offer, &w->theirs[r]).status == RT_DEV_OK;
+            ok = rt_take_window(ctx, &w->of[r], &all[r]);
     free(all);
     if (!rt_all_have(c, ok))
         rt_windows_close(ctx);
-    rt_debug(ctx, "What ranks exchange goes through the memory of %s",
-             w->theirs ? "devices" : "hosts");
+    rt_debug(ctx, "What ranks exchange goes through the memory of %s", w->of ? "devices" : "hosts");
     return RT_OK;
 }
 
@@ -120,10 +150,39 @@ RT_API void rt_exchange_close(rt_ctx *ctx)
         rt_dev_host_free(ctx->dev, ctx->ranks.host);
 }
 
-/* The half of this exchange begins at this byte. */
-static int64_t rt_window_next(rt_ctx *ctx)
+/* The device waits for those of the others. */
+static int rt_await_others(rt_ctx *ctx, int half, rt_half_mark_kind which)
 {
-    return ctx->ranks.windows.turn++ % 2 * RT_WINDOW_HALF;
+    const rt_place *p = &ctx->config.at;
+    int rc = RT_OK;
+    for (int r = 0; r < p->ranks && rc == RT_OK; r++)
+        if (r != p->rank) {
+            rt_dev_mark *m = ctx->ranks.windows.of[r].marks[half][which];
+            rc = rt_dev_check(ctx, rt_dev_mark_await(ctx->dev, m), "waiting for another device");
+        }
+    return rc;
+}
+
+static int rt_half_mark(rt_ctx *ctx, int half, rt_half_mark_kind which)
+{
+    rt_dev_mark *m = ctx->ranks.windows.of[ctx->config.at.rank].marks[half][which];
+    return rt_dev_check(ctx, rt_dev_mark_set(ctx->dev, m), "telling other devices");
+}
+
+/* The half of the next exchange, for this rank to fill. */
+static int rt_half_begin(rt_ctx *ctx, int *half)
+{
+    *half = (int)(ctx->ranks.windows.turn++ % 2);
+    return rt_await_others(ctx, *half, RT_LEFT);
+}
+
+/* It is filled, or rc says that it is not. What might have failed before is asked for: the others
+ * would go on with it. */
+static int rt_half_filled(rt_ctx *ctx, int half, int rc)
+{
+    if (rc == RT_OK)
+        rc = ctx->unchecked ? rt_sync(ctx) : rt_steps_run(ctx);
+    return rc ? rc : rt_half_mark(ctx, half, RT_FILLED);
 }
 
 /* --- Rows of all ----------------------------------------------------------------------------- */
@@ -193,7 +252,7 @@ static char *rt_all_rows(rt_ctx *ctx, rt_mem *mem, int64_t from, const int64_t *
     int rc = all ? rt_read(ctx, mem, from, end - begin, all + begin) : RT_ERR;
     if (rt_agree_of(ctx, rc, RT_AT_ROWS, total))
         return NULL;
-    c->comm->blocks(all, at);
+    c->comm->blocks(c->group, all, at);
     return all;
 }
 
@@ -212,20 +271,25 @@ static int64_t rt_in_half(const int64_t *at, int r, int64_t done)
 static int rt_gather_by_windows(rt_ctx *ctx, rt_mem *mem, const int64_t *at)
 {
     const rt_place *p = &ctx->config.at;
-    const rt_windows *w = &ctx->ranks.windows;
+    const rt_rank_window *of = ctx->ranks.windows.of;
     int64_t longest = 0;
     for (int r = 0; r < p->ranks; r++)
         longest = at[r + 1] - at[r] > longest ? at[r + 1] - at[r] : longest;
     for (int64_t done = 0; done < longest; done += RT_WINDOW_HALF) {
-        int64_t half = rt_window_next(ctx);
-        int rc = rt_copy_buffer(ctx, w->own, half, mem->buf, at[p->rank] + done,
+        int k, rc = rt_half_begin(ctx, &k);
+        int64_t half = k * (int64_t)RT_WINDOW_HALF;
+        if (rc == RT_OK)
+            rc = rt_copy_buffer(ctx, of[p->rank].memory, half, mem->buf, at[p->rank] + done,
                                 rt_in_half(at, p->rank, done), mem->name);
-        if (rt_agree_of(ctx, rc ? rc : rt_sync(ctx), RT_AT_ROWS, at[p->ranks]))
+        rc = rt_agree_of(ctx, rt_half_filled(ctx, k, rc), RT_AT_ROWS, at[p->ranks]);
+        if (rc == RT_OK)
+            rc = rt_await_others(ctx, k, RT_FILLED);
+        for (int r = 0; r < p->ranks && rc == RT_OK; r++)
+            if (r != p->rank)
+                rc = rt_copy_buffer(ctx, mem->buf, at[r] + done, of[r].memory, half,
+                                    rt_in_half(at, r, done), mem->name);
+        if (rc || rt_half_mark(ctx, k, RT_LEFT))
             return RT_ERR;
-        for (int r = 0; r < p->ranks; r++)
-            if (r != p->rank && rt_copy_buffer(ctx, mem->buf, at[r] + done, w->theirs[r], half,
-                                               rt_in_half(at, r, done), mem->name))
-                return RT_ERR;
     }
     return RT_OK;
 }
@@ -240,7 +304,7 @@ RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int6
         return RT_ERR;
     int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
     int rc = rt_windows_open(ctx);
-    if (rc == RT_OK && ctx->ranks.windows.theirs) {
+    if (rc == RT_OK && ctx->ranks.windows.of) {
         rc = rt_gather_by_windows(ctx, mem, at);
     } else if (rc == RT_OK) {
         char *all = rt_all_rows(ctx, mem, begin, at);
@@ -265,22 +329,25 @@ typedef struct {
  * before lies in front of its half, and what is given to the next one in the middle. */
 static int rt_beside_by_windows(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
 {
-    const rt_windows *w = &ctx->ranks.windows;
-    int rank = ctx->config.at.rank;
-    int64_t half = rt_window_next(ctx), middle = half + RT_WINDOW_HALF / 2;
-    int rc = rt_copy_buffer(ctx, w->own, half, mem->buf, s->own_at, s->give_low, mem->name);
+    const rt_rank_window *of = ctx->ranks.windows.of;
+    int rank = ctx->config.at.rank, k, rc = rt_half_begin(ctx, &k);
+    int64_t half = k * (int64_t)RT_WINDOW_HALF, middle = half + RT_WINDOW_HALF / 2;
     if (rc == RT_OK)
-        rc = rt_copy_buffer(ctx, w->own, middle, mem->buf, s->own_at + s->own - s->give_high,
-                            s->give_high, mem->name);
-    if (rt_agree(ctx, rc ? rc : rt_sync(ctx), RT_AT_SIDES))
+        rc =
+            rt_copy_buffer(ctx, of[rank].memory, half, mem->buf, s->own_at, s->give_low, mem->name);
+    if (rc == RT_OK)
+        rc = rt_copy_buffer(ctx, of[rank].memory, middle, mem->buf,
+                            s->own_at + s->own - s->give_high, s->give_high, mem->name);
+    if (rt_agree(ctx, rt_half_filled(ctx, k, rc), RT_AT_SIDES))
         return RT_ERR;
-    if (s->low > 0)
-        rc = rt_copy_buffer(ctx, mem->buf, s->low_at, w->theirs[rank - 1], middle, s->low,
+    rc = rt_await_others(ctx, k, RT_FILLED);
+    if (rc == RT_OK && s->low > 0)
+        rc = rt_copy_buffer(ctx, mem->buf, s->low_at, of[rank - 1].memory, middle, s->low,
                             mem->name);
     if (rc == RT_OK && s->high > 0)
-        rc = rt_copy_buffer(ctx, mem->buf, s->high_at, w->theirs[rank + 1], half, s->high,
+        rc = rt_copy_buffer(ctx, mem->buf, s->high_at, of[rank + 1].memory, half, s->high,
                             mem->name);
-    return rc;
+    return rc ? rc : rt_half_mark(ctx, k, RT_LEFT);
 }
 
 static int rt_beside_by_hosts(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
@@ -296,7 +363,7 @@ static int rt_beside_by_hosts(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
     if (rc == RT_OK) {
         const rt_message to[] = {{first, s->give_low}, {last, s->give_high}};
         const rt_message from[] = {{buf, s->low}, {high, s->high}};
-        ctx->config.comm->beside(to, from);
+        ctx->config.comm->beside(ctx->config.group, to, from);
         rc = rt_write(ctx, mem, s->low_at, s->low, buf);
     }
     if (rc == RT_OK)
@@ -323,7 +390,7 @@ RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t 
     double began = rt_seconds();
     int rc = rt_windows_open(ctx);
     if (rc == RT_OK && low <= each && high <= each) {
-        rc = most <= RT_WINDOW_HALF / 2 && ctx->ranks.windows.theirs
+        rc = most <= RT_WINDOW_HALF / 2 && ctx->ranks.windows.of
                  ? rt_beside_by_windows(ctx, mem, &s)
                  : rt_beside_by_hosts(ctx, mem, &s);
     } else if (rc == RT_OK) { /* it is spread over several ranks */

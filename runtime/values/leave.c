@@ -31,7 +31,7 @@ static int rt_rows_leave(rt_ctx *ctx, int r, const int64_t *at, rt_mem *mem, con
             piece[bytes] = rc == RT_OK;
         }
         if (r > 0 && (c->at.rank == 0 || c->at.rank == r))
-            c->comm->give(r, 0, piece, bytes + 1);
+            c->comm->give(c->group, r, 0, piece, bytes + 1);
         if (c->at.rank > 0)
             continue;
         broken = broken || !piece[bytes];
@@ -54,7 +54,7 @@ static int rt_open_behind(const rt_config *c, const rt_sink *sink, int64_t *begi
         file[0] = st.st_size;
         file[1] = (int64_t)st.st_ino;
     }
-    c->comm->tell(file, sizeof file);
+    c->comm->tell(c->group, file, sizeof file);
     if (file[0] < 0)
         return -1;
     int fd = open(sink->path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);

@@ -37,7 +37,7 @@ RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, int64_t gathered
 static unsigned char *rt_all_bytes(const rt_config *c, unsigned char mine)
 {
     unsigned char *all = rt_grow(NULL, (size_t)c->at.ranks);
-    c->comm->all(&mine, 1, all);
+    c->comm->all(c->group, &mine, 1, all);
     return all;
 }
 
@@ -76,7 +76,7 @@ static void rt_words_of(const rt_config *c, int of, const char *mine, char *text
     char *own = calloc(1, size), *all = rt_grow(NULL, (size_t)c->at.ranks * size);
     if (own)
         snprintf(own, size, "%.*s", (int)size - 1, mine);
-    c->comm->all(own ? own : all, (int64_t)size, all);
+    c->comm->all(c->group, own ? own : all, (int64_t)size, all);
     memcpy(text, all + (size_t)of * size, size);
     free(own);
     free(all);
@@ -100,7 +100,7 @@ RT_API int rt_other_rank(const rt_config *c, uint64_t mine)
     if (!c->comm)
         return other;
     uint64_t *all = rt_grow(NULL, (size_t)c->at.ranks * sizeof *all);
-    c->comm->all(&mine, sizeof mine, all);
+    c->comm->all(c->group, &mine, sizeof mine, all);
     for (int r = c->at.ranks; r-- > 1;)
         if (all[r] != all[0])
             other = r;
@@ -163,7 +163,7 @@ RT_API int rt_agree_telling(rt_ctx *ctx, int rc, rt_where where, int n, const rt
     unsigned char *places = (unsigned char *)(all + ranks);
     if (n > 0)
         memcpy(own.told, mine, (size_t)n * sizeof *mine);
-    c->comm->all(&own, sizeof own, all);
+    c->comm->all(c->group, &own, sizeof own, all);
     for (size_t r = 0; r < ranks; r++) {
         places[r] = all[r].where;
         if (n > 0)
@@ -206,7 +206,7 @@ RT_API int rt_ranks_open(rt_ctx *ctx)
     mine.steps_us = ctx->device.rank.cpu ? RT_CPU_STEPS_US * (double)ctx->facts[RT_COMPUTE_UNITS]
                                          : RT_GPU_STEPS_US;
     all = rt_grow(NULL, (size_t)c->at.ranks * sizeof *all);
-    c->comm->all(&mine, sizeof mine, all);
+    c->comm->all(c->group, &mine, sizeof mine, all);
     ctx->ranks.steps_us = mine.steps_us;
     ctx->ranks.memory = mine.memory;
     for (int r = 0; r < c->at.ranks; r++) {
@@ -240,7 +240,7 @@ RT_API bool rt_tell_shape(const rt_config *c, bool ok, rt_hvalue *v)
         head.rank = v->rank;
         memcpy(head.shape, v->shape, sizeof head.shape);
     }
-    c->comm->tell(&head, sizeof head);
+    c->comm->tell(c->group, &head, sizeof head);
     if (head.ok && c->at.rank > 0) {
         *v = (rt_hvalue){.prim = head.prim, .rank = head.rank};
         memcpy(v->shape, head.shape, sizeof head.shape);
@@ -263,6 +263,6 @@ RT_API bool rt_tell_value(const rt_config *c, bool ok, rt_hvalue *v)
             rt_hvalue_free(v);
         return false;
     }
-    c->comm->tell(v->data, rt_hvalue_bytes(v));
+    c->comm->tell(c->group, v->data, rt_hvalue_bytes(v));
     return true;
 }

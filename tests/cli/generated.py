@@ -188,6 +188,13 @@ def said_of_choices(box, value, why, kernel):
     box.minifut("compile --emit=plan hist.sf", 0, out="choose main.choice_seghist_local_0: can .*, pays ")
 
 
+@case(True)
+def kernels_of_steps(box):
+    """Work-items with several elements each also do what a step does with a reduction."""
+    pairs = ROOT / "tests/programs/soacs/all_pairs.sf"
+    box.minifut(f"compile --emit=plan {pairs}", 0, out=r"kernel segshare_moved_\d+ -- segmap\^1 <x, y, z in xs, ys, zs>")
+
+
 for place, needs in (("", True), (" by OpenCL", OPENCL)):
     table(f"choices{place}", needs, [("pays", None, r"yes, it pays \(300 of 100 %\)", "seghist_local"), ("always", 1, r"yes, it pays \(300 of 1 %\)", "seghist_local"),
                              ("a higher bar", 301, r"no, it does not pay \(300 of 301 %\)", "seghist(_turns)?"),

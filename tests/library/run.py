@@ -199,8 +199,7 @@ def check_command():
     """What the command says of what cannot be."""
     for args, words in ((["--library", "--server"], "--library does not go with"),
                         (["--library", "--emit=c"], "--library does not go with"),
-                        (["--shared", "--server"], "--shared does not go with"),
-                        (["--shared", "--mpi"], "it does not go with --shared")):
+                        (["--shared", "--server"], "--shared does not go with")):
         code, out = run([MINIFUT, "compile", *args, HERE / "types.sf"])
         check(code == 2 and words in out, f"{args}: {out}")
     (WORK / "mine.h").write_text("/* mine */\n")
