@@ -61,7 +61,8 @@ static AType *check_var(Ck *ck, AExp *e)
         return ty_error(ck);
     }
     for (int i = 0; b->kind == BIND_DEF && i < ck->current.n; i++)
-        b->def->recursive |= b->def == ck->current.at[i];
+        if (b->def == ck->current.at[i])
+            ck->ast->recursive = b->def->recursive = true;
     return ty_plain(ck, ty_instance(ck, b, e->loc));
 }
 

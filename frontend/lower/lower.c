@@ -117,3 +117,14 @@ Prog *fe_lower(Ctx *cx, const Ast *ast)
 {
     return fe_lower_given(cx, ast, NULL);
 }
+
+void fe_limits(Ast *ast)
+{
+    if (!ast->recursive)
+        return;
+    Ctx cx = {.perm = arena_new(), .scratch = arena_new()};
+    fe_add_recursive(ast);
+    fe_lower(&cx, ast);
+    arena_free(cx.scratch);
+    arena_free(cx.perm);
+}

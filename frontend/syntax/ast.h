@@ -730,6 +730,7 @@ typedef struct Ast {
     VEC(EntryPoint) entries; /* [check] of the main file */
     int n_bindings;          /* [check] uids are below */
     bool syntax_ok;          /* no errors while loading */
+    bool recursive;          /* [check] there are functions that call themselves */
     NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
     bool names_only;         /* for editors: what comes after types is left out */
     VEC(NameMatch) matches;  /* [check] if there are `uses` */
