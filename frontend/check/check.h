@@ -106,6 +106,9 @@ Binding *size_param(const Pat *p, const AType *later);
 /* --- check_def.c ---------------------------------------------------------------------------- */
 
 void check_def(Ck *ck, Def *d);
+/* The function of that name below the definition at work, if it calls that one in turn and its type
+ * is written (else this is reported, at loc, and its type an error); NULL if there is none. */
+Binding *find_below(Ck *ck, const char *name, Loc loc);
 /* Reports that nobody could apply a function that the definition returns, of type `result` or in
  * it, since it takes an array of a size that only the definition knows: made up since first_id. */
 void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id);

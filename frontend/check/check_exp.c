@@ -42,7 +42,8 @@ AType *infer_exp(Ck *ck, AExp *e, AType *want)
 
 static AType *check_var(Ck *ck, AExp *e)
 {
-    Binding *b = find_value(ck, e->var.name, e->loc);
+    Binding *b = find_below(ck, e->var.name, e->loc);
+    b = b ? b : find_value(ck, e->var.name, e->loc);
     e->var.bind = b;
     if (!b)
         return ty_error(ck);

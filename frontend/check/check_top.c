@@ -41,6 +41,7 @@ void check_top(Ck *ck, Def *d)
     ck->deferred.n = 0;
     ck->skipped = false;
     int first_id = ck->ids;
+    memcpy(ck->outside, ck->scopes, sizeof ck->outside);
     check_def(ck, d);
     zonk_def(ck, d);
     d->bind->fresh = type_deref(d->bind->type)->kind != TY_FUN && ty_has_abstract(d->bind->type);

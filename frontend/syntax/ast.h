@@ -534,7 +534,8 @@ struct Def {
         *bind; /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
     AType *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
     bool wrong;      /* [check] an error was reported in it, or in what it uses */
-    bool recursive;  /* [check] its body mentions it */
+    bool recursive;  /* [check] its body mentions it, or what mentions it */
+    Binding *early; /* [check] what it is to those above that it calls, too, before it is checked */
 };
 
 /* --- ast_walk.c: the parts of nodes --------------------------------------------------------- */
