@@ -132,6 +132,11 @@ AType *check_match(Ck *ck, AExp *e, AType *want);
 /* What ck->exp is. */
 AType *infer_exp(Ck *ck, AExp *e, AType *want);
 
+/* --- hole.c --------------------------------------------------------------------------------- */
+
+/* Warns of the hole, whose type is finished: what is wanted, and names that have or return it. */
+void tell_hole(Ck *ck, const AExp *e);
+
 /* --- zonk.c, causality.c, exhaust.c, warn.c ------------------------------------------------- */
 
 /* Gives the remaining variables their defaults, then finishes the types of all nodes. */

@@ -580,7 +580,9 @@ static AType *infer_form(Ck *ck, AExp *e, AType *want)
     case AE_LIT:
         return e->lit.suffixed ? ty_scalar(ck, e->lit.scalar)
                                : ty_meta(ck, e->lit.is_float ? TC_FLOAT : TC_NUM, e->loc);
-    case AE_HOLE: return want ? ty_idle_sizes(ck, want, e->loc) : ty_meta(ck, TC_ANY, e->loc);
+    case AE_HOLE:
+        e->hole.scope = ck->scopes[SPACE_TERM];
+        return want ? ty_idle_sizes(ck, want, e->loc) : ty_meta(ck, TC_ANY, e->loc);
     case AE_VAR: return check_var(ck, e);
     case AE_TUPLE: return check_tuple(ck, e, want);
     case AE_RECORD: return check_record(ck, e);

@@ -424,6 +424,9 @@ struct AExp {
             Binding *bind; /* [check] */
         } var;
         struct {
+            const struct Scope *scope; /* [check] the names that are known at it */
+        } hole;
+        struct {
             AExps elems;
             Names names;
         } seq;
