@@ -80,6 +80,8 @@ bool test_script(Run *run, TestCase *c);
 /* Why a case cannot hold the arguments or results of its entry point: sums have no text. NULL: it
  * can. */
 const char *test_unwritable(Run *run, const TestCase *c);
+/* Has the case's entry point a parameter that is or holds a sum? Then a server has to make it. */
+bool test_takes_sum(const Run *run, const TestCase *c);
 /* Runs the cases in the interpreter, keeps their results. */
 void test_interpret(Run *run);
 /* Builds the program in a mode and runs the cases with default thresholds and with each comparison
