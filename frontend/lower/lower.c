@@ -48,10 +48,28 @@ static const char *signature(Low *L, const Def *def)
     return out_keep(&head, L->cx->perm);
 }
 
+/* The argument of #[prop(name(argument))], or NULL. */
+static const Attr *prop_argument(const Def *def, const char *name)
+{
+    const Attr *prop = attr_find(&def->attrs, "prop"),
+               *a = prop ? attr_find(&prop->args, name) : NULL;
+    return a && a->args.n == 1 ? a->args.at[0] : NULL;
+}
+
+static void set_property(Entry *en, const Def *def)
+{
+    const Attr *gen = prop_argument(def, "gen"), *shrink = prop_argument(def, "shrink");
+    const Attr *size = prop_argument(def, "size");
+    en->generator = gen ? gen->name : NULL;
+    en->shrinker = shrink ? shrink->name : NULL;
+    en->size = size && !size->name ? size->number : 0;
+}
+
 static Entry lower_entry(Low *L, const EntryPoint *p)
 {
     const Def *def = p->def;
     Entry en = {.name = p->name, .doc = def->doc, .signature = signature(L, def), .loc = def->loc};
+    set_property(&en, def);
     L->entry = &en;
     L->user_params = &en.user_params;
     L->root = scope_push(L);

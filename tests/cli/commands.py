@@ -209,6 +209,21 @@ table("program", False, [
 HELPERS = """
 entry length32 [n] (_: [n]u8) = i32.i64 n
 entry less (x: i32) = 1 / x
+type option = #some i32 | #none
+#[prop]
+entry below (x: i32) (xs: []u8) = x < 17 || length xs < 3
+#[prop]
+entry divides (x: i32) (y: i32) = x / y * y + x % y == x
+entry some (size: i64) (seed: i64) : option = if seed % 3 == 0 then #none else #some (i32.i64 (seed % (size + 1)))
+entry fewer (x: option) (_: i32) : option = match x case #some y -> #some (y - 1) case #none -> #none
+#[prop(gen(some), shrink(fewer))]
+entry of_option (x: option) : bool = match x case #some y -> y < 30 case #none -> true
+#[prop]
+entry of_any (x: option) = match x case #some _ -> true case #none -> false
+#[prop(gen(nobody))]
+entry of_nobody (x: i32) = x == x
+#[prop(gen(less))]
+entry of_less (x: i32) = x == x
 def twice (x: i32) = 2 * x
 """
 
@@ -267,8 +282,15 @@ table("directive", False, [
      r"torn.script:2:4: error: script input: this is applied to 1 argument, but is not a function"),
     ("script in a file that fails", ["script input @ nobody.script"],
      "nobody.script:1:1: error: script input: `nobody` is no entry point"),
-    ("property", ["property: main", "input { 1 } output { 2 }"], r"\A1 property left out.*\n2 passed, 0 failed\n\Z", 0),
-    ("property of nothing", ["property", "input { 1 }"], "p.sf:3:4: error: expected `:` and the name of an"),
+    ("property", ["property: below", "input { 1 } output { 2 }"],
+     r"^p.sf:3: below property: it does not hold of 17i32 \[0u8, 0u8, 0u8\]: gives false\n3 passed, 1 failed"),
+    ("property that fails", ["property: divides"], "divides property: it does not hold of 0i32 0i32: Error: division by zero"),
+    ("property of a sum", ["property: of_option"], "of_option property: it does not hold of 1i8 30i32: gives false"),
+    ("property that has no generator", ["property: of_any"], "of_any property: what is or holds a sum needs a generator"),
+    ("property of nobody", ["property: of_nobody"], "of_nobody property: its `gen`, `nobody`, is no entry point"),
+    ("property by another function", ["property: of_less"], "of_less property: its `gen`, `less`, does not take a size and a seed"),
+    ("property of no truth", ["property: main"], "main property: a property gives a `bool`"),
+    ("property without a name", ["property", "input { 1 }"], "p.sf:3:12: error: expected `:` and the names of entry"),
     ("no values", ["input 1"], "p.sf:3:10: error: expected `. values .` or `@ file`"),
     ("brace", ["input { 1", "output { 2 }"], "p.sf:3:10: error: this brace is not closed"),
     ("name", ['"a input { 1 }'], "p.sf:3:4: error: this name is not closed"),
