@@ -330,14 +330,16 @@ static bool is_written(const Pat *p)
     return all || p->kind == P_ASCRIBE;
 }
 
-/* What is known of a definition before its body is looked at. Where the names of its parameters
- * are known is not here. */
+/* What is known of a definition before its body is looked at. What names in its type mean is noted
+ * when it is checked. */
 static Binding *declare(Ck *ck, Def *d)
 {
     Scopes scopes = scopes_now(ck), outside;
     memcpy(outside.at, ck->outside, sizeof outside.at);
     Bindings *sizes = ck->sizes, exists = {0};
+    NameUses *uses = ck->ast->uses;
     Binding *b = new_binding(ck, BIND_DEF, d->name, d->loc);
+    ck->ast->uses = NULL;
     b->def = d;
     b->doc = d->doc;
     scopes_back(ck, outside);
@@ -349,6 +351,7 @@ static Binding *declare(Ck *ck, Def *d)
     d->ret_type = check_type(ck, d->ret, AT_RESULT);
     b->type = opened_type(ck, build_type(ck, d, d->ret_type, &exists), &b->tparams);
     ck->sizes = sizes;
+    ck->ast->uses = uses;
     scopes_back(ck, scopes);
     return b;
 }
