@@ -228,18 +228,25 @@ static Atom carried(Cut *c, Exp *loop, Atom init)
     return atom_var(p);
 }
 
+/* The array with another element, or row, at a place that it has. */
+static Atom updated(Cut *c, Bld *bl, Loc loc, Atom arr, const Atom *at, int rank, Atom val)
+{
+    Exp *up = exp_new(c->cx, E_UPDATE, loc);
+    up->update.arr = arr;
+    up->update.at = exp_index(c->cx, loc, arr, at, rank, true)->index.at;
+    up->update.val = val;
+    up->update.safe = true;
+    return bld_exp(bl, "xs", up);
+}
+
 /* An array of type t that the loop fills, made by `before`: each turn has another row, which the
  * body gives, too. */
 static void filled(Cut *c, Exp *loop, Bld *before, Bld *in, Type t, Atom row, Atoms *res)
 {
-    Exp *scratch = exp_new(c->cx, E_SCRATCH, loop->loc), *up = exp_new(c->cx, E_UPDATE, loop->loc);
+    Exp *scratch = exp_new(c->cx, E_SCRATCH, loop->loc);
     scratch->scratch.type = t;
     Atom i = atom_var(loop->loop.i), p = carried(c, loop, bld_exp(before, "xs", scratch));
-    up->update.arr = p;
-    up->update.at = exp_index(c->cx, loop->loc, p, &i, 1, true)->index.at;
-    up->update.val = row;
-    up->update.safe = true;
-    vec_push(c->cx->perm, res, bld_exp(in, "xs", up));
+    vec_push(c->cx->perm, res, updated(c, in, loop->loc, p, &i, 1, row));
 }
 
 /* A map, reduction or scan as a loop, one element after the other; *s gives what it gave, and more.
@@ -266,6 +273,41 @@ static void as_loop(Cut *c, Stm *s, Stms *before)
     vec_append(c->cx->perm, before, &out.stms);
     vec_append(c->cx->perm, &pat, &s->pat);
     *s = (Stm){pat, loop};
+}
+
+/* A histogram as a loop, which combines one element after the other into the destinations. */
+static void hist_as_loop(Cut *c, Stm *s)
+{
+    Ctx *cx = c->cx;
+    const Exp *e = s->exp;
+    const Dests *ds = &e->soac.dests;
+    int rank = ds->at[0].rank;
+    Bld in = bld_new(cx), hit = bld_new(cx);
+    Atoms rows = {0}, kept = {0}, args = {0}, res = {0};
+    Exp *loop = loop_over(c, e, &in, &rows);
+    Atoms vals = bld_inline_lambda(&in, e->soac.fn, &rows);
+    Atom inside = atom_bool(true);
+    for (int d = 0; d < rank; d++) {
+        Atom size = atom_type(ds->at[0].arr).dims[d];
+        Atom from = bld_binop(&in, e->loc, OP_LE, atom_i64(0), vals.at[d]);
+        Atom to = bld_binop(&in, e->loc, OP_LT, vals.at[d], size);
+        inside = bld_binop(&in, e->loc, OP_LAND, inside, bld_binop(&in, e->loc, OP_LAND, from, to));
+    }
+    for (int k = 0; k < ds->n; k++) {
+        vec_push(cx->perm, &kept, carried(c, loop, ds->at[k].arr));
+        Exp *old = exp_index(cx, e->loc, vec_last(&kept), vals.at, rank, true);
+        vec_push(cx->perm, &args, bld_exp(&hit, "x", old));
+    }
+    for (int k = 0; k < ds->n; k++)
+        vec_push(cx->perm, &args, vals.at[rank + k]);
+    args = bld_inline_lambda(&hit, e->soac.op, &args);
+    for (int k = 0; k < ds->n; k++)
+        vec_push(cx->perm, &res, updated(c, &hit, e->loc, kept.at[k], vals.at, rank, args.at[k]));
+    Body *other = NEW(cx->perm, Body);
+    other->res = kept;
+    Exp *branch = exp_if(cx, e->loc, inside, bld_body(&hit, res), other);
+    loop->loop.body = bld_body(&in, bld_exps(&in, "xs", branch));
+    s->exp = loop;
 }
 
 /* A redomap or scanomap as a map, and a reduction or scan of some of what that gives. */
@@ -302,9 +344,8 @@ static void unfused(Cut *c, const Stm *s, Stms *all)
 static Code *cannot(Cut *c, const Exp *e, Code *code)
 {
     if (!c->why) {
-        bool hist = e->kind == E_HIST;
         c->why = arena_printf(c->cx->perm, "inside of a `%s`, which is not supported",
-                              hist ? "reduce_by_index" : form_info[e->kind].text);
+                              form_info[e->kind].text);
         c->f->failed = e->loc;
     }
     code->end = CODE_RETURN;
@@ -334,6 +375,8 @@ static Code *split(Cut *c, const Stm *stms, int n, const Atoms *res, Then then)
     }
     if (s.exp->kind == E_MAP || s.exp->kind == E_REDUCE || s.exp->kind == E_SCAN)
         as_loop(c, &s, &code->stms);
+    if (s.exp->kind == E_HIST)
+        hist_as_loop(c, &s);
     const Exp *e = s.exp;
     bool last = i == n - 1 && !then.to && gives(res, &s.pat);
     stms += i + 1;
