@@ -123,6 +123,12 @@ static uint64_t tile_word(const KTile *t)
     return w << 12 | (uint64_t)t->pitch[1];
 }
 
+static uint64_t wide_word(const KTile *t)
+{
+    uint64_t w = (uint64_t)t->wide << 2 | (uint64_t)t->fresh << 1 | t->last;
+    return (w << 12 | (uint64_t)t->tall[0]) << 12 | (uint64_t)t->tall[1];
+}
+
 static void put_stm(KKeyWords *k, const KStm *s)
 {
     kkey_put(k, s->kind);
@@ -142,6 +148,7 @@ static void put_stm(KKeyWords *k, const KStm *s)
     put_buf(k, s->buf);
     put_buf(k, s->with);
     kkey_put(k, tile_word(&s->tile));
+    kkey_put(k, wide_word(&s->tile));
     put_function(k, s->fun);
     for (int i = 0; i < 2; i++)
         put_block(k, &s->body[i]);
@@ -253,6 +260,7 @@ static void stamp_block(uint64_t *h, const KBlock *b)
         stamp_buf(h, s->buf);
         stamp_buf(h, s->with);
         mix(h, tile_word(&s->tile));
+        mix(h, wide_word(&s->tile));
         for (int k = 0; k < 2; k++)
             stamp_block(h, &s->body[k]);
     }

@@ -73,14 +73,28 @@ extern const KStmInfo kstm_info[N_KSTMS];
  * apart, words of 16 bytes in a row in an order of their own, and sums are a lane's as the units
  * have them (both: runtime/kernels/matrix.cl). FRAGMENTS hold those of two k, or halves: the next
  * ones are loaded while these are multiplied. A tile of pitch 0 there is none of: what the
- * fragments hold of such a one stays. */
+ * fragments hold of such a one stays.
+ *
+ * Those that are `wide`, of f16, are for four sub-groups together, whose rows follow on each other,
+ * 16 each; they may be under way until a SETTLE. Tiles are then panels of 64 elements a row, `tall`
+ * rows each, one behind the other, and pitch is that of a panel. A series of them for the same
+ * sums, k = 0 first, may begin at 0 (`fresh`), and ends with the one that is `last`. Where there
+ * are units, the first words of rows of pitch 0 are those of a lane: two elements each, of a row
+ * and k pairs as sums are. */
 enum { KTILE_LANES = 32, KTILE_ROWS = 16, KTILE_COLS = 8, KTILE_COPY_BYTES = 16 };
+enum {
+    KTILE_PANEL = 64,
+    KTILE_WIDE_BYTES = 16384
+}; /* wide: the pitch; bytes that their array has more of,
+    * which then begins where such tiles may */
 typedef struct {
     PrimType elem;
     int rows, cols;
     int half, k; /* FRAGMENTS: from that k of the tiles on */
     int pitch[2];
     bool turned[2];
+    bool wide, fresh, last;
+    int tall[2];
 } KTile;
 /* Elements that are copied at once; k of a step. */
 static inline int ktile_beside(PrimType elem)

@@ -17,6 +17,13 @@
  *             behind the first one: copy tile t+S-1 to where tile t-1 was
  *             acc += the step's rows * its columns
  *
+ * Products that are wide (KTile) take tiles as they are, and are under way while the next ones are
+ * copied:
+ *
+ *     for tiles t = 0 ..:
+ *         until tile t is there; barrier
+ *         begin acc += all steps of tile t;  copy tile t+S-1;  until acc is there
+ *
  * What copies can be of says tiles.h. In the end the sums change places in local memory, too, so
  * that neighbours store neighbours.
  *
@@ -33,6 +40,7 @@ typedef struct {
     PrimType elem;     /* of the operands */
     int warp[N_SIDES]; /* rows and columns of a warp */
     int stages;        /* tiles in local memory, S */
+    bool wide;         /* products; operands are f16 */
 } Shape;
 
 /* An operand, as its tiles are copied. Of tiles that are turned the rows are k. */
@@ -82,6 +90,12 @@ static int tile_of(const Shape *s, int side)
 static int pitch_of(const Matrix *m, int side)
 {
     return m->factor[side].turned ? m->shape.blocks.size[side] : m->shape.blocks.depth;
+}
+
+/* Rows of a tile. */
+static int rows_of(const Matrix *m, int side)
+{
+    return tile_of(&m->shape, side) / pitch_of(m, side);
 }
 
 static int stage_of(const Shape *s)
@@ -175,10 +189,11 @@ static const KExp *find_factors(Matrix *m)
 static void locate(Matrix *m, int side)
 {
     Factor *f = &m->factor[side];
-    f->copy = (TileCopy){.tiles = m->tiles,
+    f->copy = (TileCopy){.panels = m->shape.wide,
+                         .tiles = m->tiles,
                          .mem = f->o->from.mem,
                          .pitch = pitch_of(m, side),
-                         .rows = tile_of(&m->shape, side) / pitch_of(m, side),
+                         .rows = rows_of(m, side),
                          .threads = threads_of(&m->shape)};
     tile_locate(m->kg, &f->copy, m->thread);
 }
@@ -219,17 +234,24 @@ static void copy_tiles(const Matrix *m, const KExp *stage, const KExp *k0)
 static KTile tile_shape(const Matrix *m)
 {
     KTile t = {.elem = m->shape.elem, .rows = m->shape.warp[ROWS], .cols = m->shape.warp[COLS]};
+    t.wide = m->shape.wide;
     for (int d = 0; d < N_SIDES; d++) {
-        t.pitch[d] = pitch_of(m, d);
+        t.pitch[d] = t.wide ? KTILE_PANEL : pitch_of(m, d);
+        t.tall[d] = t.wide ? rows_of(m, d) : 0;
         t.turned[d] = m->factor[d].turned;
     }
     return t;
 }
 
 /* The half of the fragments that the step k of a tile has, which follows on the last one's. */
-static int half_of(int step)
+static int half_of(const Matrix *m, int step)
 {
-    return step % 2;
+    return m->shape.wide ? 0 : step % 2;
+}
+
+static int steps_of(const Matrix *m)
+{
+    return m->shape.blocks.depth / ktile_depth(m->shape.elem);
 }
 
 /* Loads what the step of the tile in that stage multiplies. */
@@ -238,7 +260,7 @@ static void load_fragments(const Matrix *m, const KExp *stage, int step)
     KGen *kg = m->kg;
     const KExp *at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
     KStm s = {.kind = KST_FRAGMENTS, .buf = m->tiles, .with = m->fragments, .tile = tile_shape(m)};
-    s.tile.half = half_of(step);
+    s.tile.half = half_of(m, step);
     s.tile.k = step * ktile_depth(s.tile.elem);
     for (int d = 0; d < N_SIDES; d++) {
         s.x[d] = kg_add(kg, at, kg_int(kg, m->factor[d].from));
@@ -250,7 +272,9 @@ static void load_fragments(const Matrix *m, const KExp *stage, int step)
 static void multiply(const Matrix *m, int step)
 {
     KTile shape = tile_shape(m);
-    shape.half = half_of(step);
+    shape.half = half_of(m, step);
+    shape.k = m->shape.wide ? step * ktile_depth(shape.elem) : 0;
+    shape.last = m->shape.wide && step == steps_of(m) - 1;
     tile_multiply(m->kg, m->fragments, m->acc[0], &shape);
 }
 
@@ -283,7 +307,7 @@ static void next_tile(const Matrix *m)
 static void multiply_tile(const Matrix *m, const KExp *t, const KExp *n)
 {
     KGen *kg = m->kg;
-    int steps = m->shape.blocks.depth / ktile_depth(m->shape.elem), ahead = m->shape.stages - 1;
+    int steps = steps_of(m), ahead = m->shape.stages - 1;
     const KExp *read = stage_at(m, t);
     for (int step = 0; step < steps; step++) {
         bool last = step == steps - 1;
@@ -297,6 +321,21 @@ static void multiply_tile(const Matrix *m, const KExp *t, const KExp *n)
     }
 }
 
+static void multiply_wide(const Matrix *m, const KExp *t, const KExp *n)
+{
+    KGen *kg = m->kg;
+    const KExp *read = stage_at(m, t);
+    tile_round(kg, m->shape.stages - 2);
+    tile_expose(kg);
+    tile_meet(kg);
+    for (int step = 0; step < steps_of(m); step++) {
+        load_fragments(m, read, step);
+        multiply(m, step);
+    }
+    copy_next(m, kg_add(kg, t, kg_int(kg, m->shape.stages - 1)), n);
+    tile_settle(kg, m->acc[0]);
+}
+
 static void reduce_block(const Matrix *m)
 {
     KGen *kg = m->kg;
@@ -307,12 +346,14 @@ static void reduce_block(const Matrix *m)
             tile_round(m->kg, stages);
         copy_tiles(m, kg_int(kg, t), kg_add(kg, m->share.from, kg_int(kg, t * depth)));
     }
-    next_tile(m);
-    load_fragments(m, kg_int(kg, 0), 0);
+    if (!m->shape.wide) {
+        next_tile(m);
+        load_fragments(m, kg_int(kg, 0), 0);
+    }
     const KExp *left = kg_add(kg, kg_sub(kg, m->share.to, m->share.from), kg_int(kg, depth - 1));
     const KExp *n = kb_let(b, "n", kg_quot(kg, kg_max(kg, left, kg_int(kg, 0)), kg_int(kg, depth)));
     const KExp *t = kb_for(b, "t", kg_int(kg, 0), n, kg_int(kg, 1));
-    multiply_tile(m, t, n);
+    (m->shape.wide ? multiply_wide : multiply_tile)(m, t, n);
     kb_end(b);
     tile_round(m->kg, 0);
     tile_meet(m->kg);
@@ -483,6 +524,7 @@ static Kernel *matrix_kernel(Matrix *m, const ArrLoc *outs)
     int64_t sums = (int64_t)m->shape.blocks.size[ROWS] * sums_pitch(&m->shape);
     ASSERT(m->shape.stages > 1); /* see reduce_block */
     ASSERT(m->shape.blocks.depth > ktile_depth(m->shape.elem));
+    ASSERT(!m->shape.wide || n * prim_type_bytes[m->shape.elem] > KTILE_WIDE_BYTES);
     ASSERT(sums * prim_type_bytes[T_F32] <= n * prim_type_bytes[m->shape.elem]);
     m->tiles = kg_param_local(kg, "tiles", m->shape.elem, sx_const(kg->cx, n));
     m->tiles->align = TILE_ALIGN;
@@ -512,7 +554,8 @@ static void shape_branch(PlanBuild *pb, Matrix *m, const ArrLoc *outs)
     const char *when =
         arena_printf(cx->perm, "blocks of %d x %d are well filled and keep the matrix units busy",
                      b->size[ROWS], b->size[COLS]);
-    pb_choose(pb, "segmatrix", sx_op(cx, SX_MIN, can, tile_units(cx, threads_of(&m->shape))),
+    pb_choose(pb, "segmatrix",
+              sx_op(cx, SX_MIN, can, tile_units(cx, threads_of(&m->shape), m->shape.wide)),
               blocking_worth(&m->s, b, want), when);
     pb_if_fits(pb, (Fit){k, m->kg->group_size, kg_local_bytes(m->kg)});
     sums_alloc(pb, m->r, &p);
@@ -526,6 +569,11 @@ static void shape_branch(PlanBuild *pb, Matrix *m, const ArrLoc *outs)
 int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
 {
     static const Shape shapes[] = {
+        {.blocks =
+             {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60},
+         .warp = {16, 256},
+         .stages = 4,
+         .wide = true},
         {.blocks =
              {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60},
          .warp = {64, 64},
@@ -545,11 +593,14 @@ int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
     }
     if (tried == may)
         return 0;
-    int n = sizeof shapes / sizeof *shapes;
-    for (int i = 0; i < n; i++) {
+    int n = 0;
+    for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++) {
+        if (shapes[i].wide && elems[tried] != T_F16)
+            continue;
         Matrix m = matrix_of(pb, r, outs, &shapes[i], elems[tried]);
         shape_branch(pb, &m, outs);
         pb_else(pb);
+        n++;
     }
     return n;
 }

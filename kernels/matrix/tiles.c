@@ -108,10 +108,13 @@ const KExp *tile_source(KGen *kg, const Source *s, const KExp **apart)
     return tile_both(cx, can, in_copies(cx, s, sx_atom(cx, s->turned ? s->n_across : s->n_along)));
 }
 
-const KExp *tile_units(Ctx *cx, int threads)
+const KExp *tile_units(Ctx *cx, int threads, bool wide)
 {
     const KExp *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, threads));
-    return sx_op(cx, SX_MIN, sx_size(cx, SIZE_MATRIX_UNITS), team);
+    const KExp *units = sx_size(cx, SIZE_MATRIX_UNITS);
+    if (wide) /* 2: there are those, too */
+        units = sx_op(cx, SX_MAX, sx_sub(cx, units, sx_const(cx, 1)), sx_const(cx, 0));
+    return sx_op(cx, SX_MIN, units, team);
 }
 
 /* --- Copies ---------------------------------------------------------------------------------- */
@@ -124,8 +127,21 @@ void tile_locate(KGen *kg, TileCopy *c, const KExp *thread)
     c->begin = kb_let(kg->kb, "begin", kg_mul(kg, kg_rem(kg, thread, in_row), word));
 }
 
+/* Where a copy's tile, or panel, begins; its place in the row of that. */
+static const KExp *copy_tile_at(KGen *kg, const TileCopy *c, const KExp **in_row)
+{
+    *in_row = c->begin;
+    if (!c->panels)
+        return c->to;
+    const KExp *panel = kg_int(kg, KTILE_PANEL);
+    *in_row = kg_rem(kg, c->begin, panel);
+    const KExp *number = kg_quot(kg, c->begin, panel);
+    return kg_add(kg, c->to, kg_mul(kg, number, kg_int(kg, c->rows * KTILE_PANEL)));
+}
+
 void tile_copy(KGen *kg, const TileCopy *c)
 {
+    const KExp *in_row, *to = copy_tile_at(kg, c, &in_row);
     int at_once = c->threads * ktile_beside(c->tiles->elem) / c->pitch;
     int turns = c->rows / at_once;
     ASSERT(at_once * turns == c->rows);
@@ -134,10 +150,10 @@ void tile_copy(KGen *kg, const TileCopy *c)
     const KExp *rows = kg_mul(kg, turn, kg_int(kg, at_once));
     KStm copy = {.kind = KST_COPY, .buf = c->tiles, .with = c->mem};
     copy.tile.elem = c->tiles->elem;
-    copy.tile.pitch[0] = c->pitch;
+    copy.tile.pitch[0] = c->panels ? KTILE_PANEL : c->pitch;
     vec_push(kg->cx->perm, &copy.args, kg_add(kg, c->row, rows));
-    vec_push(kg->cx->perm, &copy.args, c->begin);
-    copy.x[0] = c->to;
+    vec_push(kg->cx->perm, &copy.args, in_row);
+    copy.x[0] = to;
     copy.x[1] = kg_add(kg, c->from, kg_mul(kg, rows, c->apart));
     copy.x[2] = kg_and(kg, c->in_row, kg_lt(kg, kg_add(kg, c->number, rows), c->end));
     kb_stm(kg->kb, copy);
@@ -152,6 +168,16 @@ void tile_round(KGen *kg, int n)
 void tile_meet(KGen *kg)
 {
     kb_meet(kg->kb, 1u << KS_LOCAL);
+}
+
+void tile_expose(KGen *kg)
+{
+    kb_stm(kg->kb, (KStm){.kind = KST_EXPOSE});
+}
+
+void tile_settle(KGen *kg, KBuf *sums)
+{
+    kb_stm(kg->kb, (KStm){.kind = KST_SETTLE, .buf = sums});
 }
 
 void tile_multiply(KGen *kg, KBuf *fragments, KBuf *sums, const KTile *shape)

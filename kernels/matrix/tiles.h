@@ -33,14 +33,17 @@ const KExp *tile_both(Ctx *cx, const KExp *x, const KExp *y);
 /* Host: 1 where neighbours can be copied at once, else 0; NULL: nowhere. *apart: by how
  * much rows are in memory. */
 const KExp *tile_source(KGen *kg, const Source *s, const KExp **apart);
-/* Host: so many groups' worth of work-items work side by side, on matrix units; 0: they cannot. */
-const KExp *tile_units(Ctx *cx, int threads);
+/* Host: so many groups' worth of work-items work side by side, on matrix units (of products that
+ * are wide); 0: they cannot. */
+const KExp *tile_units(Ctx *cx, int threads, bool wide);
 
-/* The copies of one tile by so many threads of a group: rows of `pitch` elements. */
+/* The copies of one tile by so many threads of a group: rows of `pitch` elements; in panels, where
+ * products are wide (KTile). */
 typedef struct {
     KBuf *tiles, *mem;
     const KExp *to; /* element of `tiles` where the tile begins */
     int pitch, rows, threads;
+    bool panels;
     const KExp *row, *begin;  /* of the thread's first copy: its row in the tile, where in that */
     const KExp *from, *apart; /* where that is in mem; between rows there */
     const KExp *number, *end; /* the number of that row; how many there are */
@@ -52,6 +55,8 @@ void tile_copy(KGen *kg, const TileCopy *c);
 /* Ends a round of copies; waits for all rounds but the last n. */
 void tile_round(KGen *kg, int n);
 void tile_meet(KGen *kg);
+void tile_expose(KGen *kg);
+void tile_settle(KGen *kg, KBuf *sums);
 void tile_multiply(KGen *kg, KBuf *fragments, KBuf *sums, const KTile *shape);
 
 #endif

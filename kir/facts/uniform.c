@@ -211,6 +211,8 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_POST:
     case KST_COPY:
     case KST_ROUND:
+    case KST_EXPOSE:
+    case KST_SETTLE:
     case KST_BARRIER:
     case KST_FAIL:
     case KST_GIVE:

@@ -406,9 +406,11 @@ static void check_round(Check *c, const KStm *s)
         wrong(c, "the rounds that may be missing are no number");
 }
 
+/* Fragments may be those of larger products, too. */
 static void check_private(Check *c, const char *what, const KBuf *b, PrimType elem, int64_t count)
 {
-    if (b->space != KS_PRIVATE || b->elem != elem || b->of || b->count != count)
+    bool enough = elem == T_U32 ? b->count >= count : b->count == count;
+    if (b->space != KS_PRIVATE || b->elem != elem || b->of || !enough)
         wrong(c, "%s in %lld %s", what, (long long)b->count, prim_type_text[b->elem]);
 }
 
@@ -416,8 +418,19 @@ static void check_tile(Check *c, const KTile *t)
 {
     bool whole = t->rows > 0 && t->rows % KTILE_ROWS == 0 && t->cols > 0 &&
                  t->cols % (2 * KTILE_COLS) == 0 && t->k % ktile_depth(t->elem) == 0;
-    if (!whole || (t->half != 0 && t->half != 1))
+    bool wide = t->cols == 64 || t->cols == 128 || t->cols == 256;
+    wide = !t->wide || (wide && t->rows == KTILE_ROWS && t->elem == T_F16 && t->half == 0);
+    if (!whole || !wide || (t->half != 0 && t->half != 1))
         wrong(c, "a product of %d x %d", t->rows, t->cols);
+    for (int i = 0; t->wide && i < 2; i++)
+        if (t->pitch[i] && (t->pitch[i] != KTILE_PANEL || t->tall[i] % KTILE_COLS || !t->tall[i]))
+            wrong(c, "panels of %d x %d", t->tall[i], t->pitch[i]);
+}
+
+static void check_settle(Check *c, const KStm *s)
+{
+    want_buf(c, s->buf);
+    check_private(c, "sums", s->buf, T_F32, s->buf->count);
 }
 
 static void check_fragments(Check *c, const KStm *s)
@@ -616,6 +629,7 @@ static void check_own(Check *c, const KStm *s)
     case KST_ROUND: check_round(c, s); return;
     case KST_FRAGMENTS: check_fragments(c, s); return;
     case KST_MULTIPLY: check_multiply(c, s); return;
+    case KST_SETTLE: check_settle(c, s); return;
     case KST_PREFETCH: check_index(c, s, 1); return;
     case KST_PEEK:
     case KST_POST:
@@ -641,6 +655,7 @@ static void check_own(Check *c, const KStm *s)
         if (s->buf->space != KS_LOCAL)
             wrong(c, "%s memory that is fresh", kspace_text[s->buf->space]);
         return;
+    case KST_EXPOSE:
     case KST_BLOCK: return;
     case N_KSTMS: break;
     }

@@ -112,6 +112,8 @@ static bool ask_stm(void *env, KStm *s)
     case KST_ROUND:
     case KST_FRAGMENTS:
     case KST_MULTIPLY:
+    case KST_EXPOSE:
+    case KST_SETTLE:
     case KST_PEEK:
     case KST_POST:
     case KST_ARRIVE:

@@ -73,6 +73,8 @@ static bool is_passable(const KStm *s)
     case KST_ROUND:
     case KST_FRAGMENTS:
     case KST_MULTIPLY:
+    case KST_EXPOSE:
+    case KST_SETTLE:
     case KST_PEEK:
     case KST_PREFETCH:
     case KST_ARRIVE:

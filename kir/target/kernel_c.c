@@ -28,9 +28,40 @@ static void copy_text(Out *o, const KStm *s)
     out_puts(o, ");\n");
 }
 
+static void wide_fragments_text(Out *o, const KStm *s)
+{
+    const KTile *t = &s->tile;
+    out_printf(o, "MF_WIDE_FRAGMENTS(%s, %d, %d", s->with->name, t->cols, t->k);
+    for (int i = 0; i < 2; i++) {
+        out_puts(o, ", ");
+        from_text(o, s->buf, s->x[i]);
+        out_puts(o, ", ");
+        exp_c(o, s->args.at[i], P_SELECT);
+        out_printf(o, ", %d, %d, %d", t->pitch[i], t->turned[i], t->tall[i]);
+    }
+    out_puts(o, ");\n");
+}
+
+/* Rows that are not in a tile are words. */
+static void multiply_text(Out *o, const KStm *s)
+{
+    const KTile *t = &s->tile;
+    if (t->wide)
+        out_printf(o, "MF_WIDE_MULTIPLY(%s, %s, %d, %s, %d, %d, %d, %d, %d);\n", s->with->name,
+                   s->buf->name, t->cols, t->pitch[0] ? "TILES" : "WORDS", t->turned[0],
+                   t->turned[1], t->k == 0, t->fresh, t->last);
+    else
+        out_printf(o, "MF_MULTIPLY(%s, %s, %s, %d, %d, %d);\n", prim_type_text[t->elem],
+                   s->with->name, s->buf->name, t->half, t->rows, t->cols);
+}
+
 static void fragments_text(Out *o, const KStm *s)
 {
     const KTile *t = &s->tile;
+    if (t->wide) {
+        wide_fragments_text(o, s);
+        return;
+    }
     out_printf(o, "MF_FRAGMENTS(%s, %s, %d, %d, %d, %d", prim_type_text[t->elem], s->with->name,
                t->half, t->rows, t->cols, t->k);
     for (int i = 0; i < 2; i++) {
@@ -335,9 +366,10 @@ static void line_text(Out *o, const KWords *w, const KStm *s)
         out_puts(o, ");\n");
         return;
     case KST_FRAGMENTS: fragments_text(o, s); return;
-    case KST_MULTIPLY:
-        out_printf(o, "MF_MULTIPLY(%s, %s, %s, %d, %d, %d);\n", prim_type_text[s->tile.elem],
-                   s->with->name, s->buf->name, s->tile.half, s->tile.rows, s->tile.cols);
+    case KST_MULTIPLY: multiply_text(o, s); return;
+    case KST_EXPOSE: out_puts(o, "MF_EXPOSE();\n"); return;
+    case KST_SETTLE:
+        out_printf(o, "MF_SETTLE(%s, %lld);\n", s->buf->name, (long long)s->buf->count);
         return;
     case KST_ARRAY:
         out_printf(o, "%s %s[%lld];\n", ctype_c(s->buf->elem), s->buf->name,

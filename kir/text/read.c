@@ -402,6 +402,13 @@ static void get_tile(KReader *k, KStm *s)
         t->pitch[i] = read_small(k->r, "a number of elements");
         t->turned[i] = read_accept_word(k->r, "turned");
     }
+    t->wide = read_accept_word(k->r, "wide");
+    if (!t->wide)
+        return;
+    for (int i = 0; i < 2; i++)
+        t->tall[i] = read_small(k->r, "a number of rows");
+    t->fresh = read_accept_word(k->r, "fresh");
+    t->last = read_accept_word(k->r, "last");
 }
 
 static void get_0(KReader *k, KStm *s)

@@ -29,6 +29,8 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(ROUND, "0"),
     ROW(FRAGMENTS, "with from @ and 1 at args tile"),
     ROW(MULTIPLY, "with from b tile"),
+    ROW(EXPOSE, ""),
+    ROW(SETTLE, "b"),
     ROW(ARRIVE, "V = @"),
     ROW(FOR, "V from 0 to 1 by unroll {"),
     ROW(WHILE, "0 {"),

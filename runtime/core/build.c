@@ -78,7 +78,8 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
             rt_builds_together(ctx) || (k->def->types & parts[i].types) ? "" : parts[i].option;
     char *defines = rt_defines_options(k->def->defines);
     char *all =
-        rt_format("%s%s%s%s%s%s%s%s%s %s %s", defines, k->wide ? "" : " -DMF_INDEX32",
+        rt_format("%s%s%s%s%s%s%s%s%s%s %s %s", defines, k->wide ? "" : " -DMF_INDEX32",
+                  ctx->device.matrix_units > 1 ? " -DMF_WIDE" : "",
                   ctx->prog->same_products ? " -DMF_SAME_PRODUCTS" : "", ctx->target->options,
                   rt_optimises(ctx, k) ? "" : " -cl-opt-disable", without[0], without[1],
                   without[2], without[3], more ? more : "", k->options ? k->options : "");

@@ -47,7 +47,7 @@ typedef struct {
     bool groups_wait;     /* work-groups that run at once all make progress */
     bool parts_meet;      /* warps of a group may have a barrier of their own (steps.cl) */
     bool has_f64;
-    bool matrix_units; /* of f16, with sums of f32 */
+    int matrix_units; /* of f16, with sums of f32: 1; 2: of four warps together, too */
     bool tells;     /* groups that run go on beside each other, and see words of 64 bits that others
                        write */
     bool parts;     /* buffers may be parts of others */

@@ -294,13 +294,15 @@ static void rt_cu_blank(char *at, size_t n, const char *word)
  * text, which keeps its length. False: there is something else. */
 static bool rt_cu_adapt(char *ptx)
 {
-    static const char mode[] = ", texmode_independent", local[] = ".ptr .shared .align ",
+    static const char mode[] = "texmode_independent", local[] = ".ptr .shared .align ",
                       own[] = "%envreg";
     static const char *const groups[] = {"%nctaid.x", "%nctaid.y", "%nctaid.z"};
     const size_t n_own = sizeof own - 1, n_local = sizeof local - 1;
     char *at = strstr(ptx, mode);
     if (at)
         rt_cu_blank(at, sizeof mode - 1, "");
+    while (at && at > ptx && strchr(", ", at[-1]))
+        *--at = ' ';
     for (at = ptx; (at = strstr(at, local)) != NULL;)
         rt_cu_blank(at, n_local + strspn(at + n_local, "0123456789"), "");
     for (at = ptx; (at = strstr(at, own)) != NULL; at++) {

@@ -15,7 +15,7 @@ typedef struct {
     int64_t memory;
     bool idle; /* nothing was enqueued since the queue was last waited for */
     int64_t changes;
-    bool long_header; /* see rt_dev_info */
+    bool long_header, wide_units; /* see rt_dev_info */
     /* See rt_dev_fetch. */
     bool looks; /* fetched words are looked at until they come */
     bool late;  /* some may not be there yet, */
@@ -114,6 +114,7 @@ RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev *
                    .device = info->device,
                    .memory = info->memory,
                    .long_header = info->long_header,
+                   .wide_units = info->matrix_units > 1,
                    .looks = !info->rank.cpu && !profiling};
     rt_cl_int err = rt_cl_open_queue(&d, info, profiling, &call);
     rt_cl_dev *dev = err == RT_CL_SUCCESS ? malloc(sizeof d) : NULL;
@@ -252,22 +253,6 @@ static rt_dev_error rt_cl_compile_declared(rt_cl_dev *d, int n, const char **tex
     return e;
 }
 
-static rt_dev_error rt_cl_build(rt_dev *base, int n, const char **texts, const char *options,
-                                rt_dev_program **out, char **log)
-{
-    rt_cl_dev *d = (rt_cl_dev *)base;
-    if (d->long_header) {
-        rt_dev_error e = rt_cl_compile_declared(d, n, texts, options, out, log);
-        if (*out)
-            return e;
-        free(*log);
-    }
-    rt_dev_error e = rt_cl_compile(d, n, texts, options, out, log);
-    if (*out)
-        d->long_header = false; /* the header of this version is different */
-    return e;
-}
-
 static rt_dev_error rt_cl_load(rt_dev *base, const unsigned char *binary, size_t n,
                                const char *options, rt_dev_program **out)
 {
@@ -302,6 +287,61 @@ static unsigned char *rt_cl_binary(rt_dev *base, rt_dev_program *p, size_t *n)
         return NULL;
     }
     return data;
+}
+
+/* Instructions that NVIDIA's compiler does not know, but its assembler (matrix.cl), stand in its
+ * PTX as remarks, and are for devices of just this capability. */
+static const char rt_cl_mark[] = "//@wide";
+
+/* Makes them what they are, over the text, which keeps its length. False: it is not for such
+ * devices. */
+static bool rt_cl_raise_ptx(char *ptx)
+{
+    static const char target[] = ".target sm_90, ", own[] = ".target sm_90a,";
+    char *of = strstr(ptx, target);
+    if (of)
+        memcpy(of, own, sizeof own - 1);
+    for (char *at = ptx; of && (at = strstr(at, rt_cl_mark)) != NULL;)
+        memset(at, ' ', sizeof rt_cl_mark - 1);
+    return of != NULL;
+}
+
+/* A program with such ones is built once more. */
+static rt_dev_error rt_cl_raise(rt_cl_dev *d, const char *options, rt_dev_program **program)
+{
+    rt_dev_program *made = *program;
+    size_t n;
+    unsigned char *binary = rt_cl_binary(&d->base, made, &n);
+    char *ptx = binary ? calloc(n + 1, 1) : NULL;
+    rt_dev_error e = rt_cl_error(RT_CL_SUCCESS, "clBuildProgram");
+    if (ptx)
+        memcpy(ptx, binary, n);
+    if (!ptx || strstr(ptx, rt_cl_mark)) {
+        *program = NULL;
+        e = ptx && rt_cl_raise_ptx(ptx)
+                ? rt_cl_load(&d->base, (const unsigned char *)ptx, n, options, program)
+                : rt_cl_error(RT_CL_OUT_OF_HOST_MEMORY, "clGetProgramInfo");
+        rt_cl()->ReleaseProgram((rt_cl_program)made);
+    }
+    free(ptx);
+    free(binary);
+    return e;
+}
+
+static rt_dev_error rt_cl_build(rt_dev *base, int n, const char **texts, const char *options,
+                                rt_dev_program **out, char **log)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    if (d->long_header) {
+        rt_dev_error e = rt_cl_compile_declared(d, n, texts, options, out, log);
+        if (*out)
+            return e;
+        free(*log);
+    }
+    rt_dev_error e = rt_cl_compile(d, n, texts, options, out, log);
+    if (*out)
+        d->long_header = false; /* the header of this version is different */
+    return *out && d->wide_units ? rt_cl_raise(d, options, out) : e;
 }
 
 static rt_dev_program *rt_cl_program_ref(rt_dev *base, rt_dev_program *p)

@@ -37,13 +37,16 @@ static bool rt_cl_tells(rt_cl_device_id d, rt_rank rank)
 }
 
 /* NVIDIA's devices multiply tiles of 16 x 8 x 16, and copy to local memory beside that, from
- * compute capability 8 on, which OpenCL's extension cl_nv_device_attribute_query tells. */
-static bool rt_cl_matrix_units(rt_cl_device_id d)
+ * compute capability 8 on, which OpenCL's extension cl_nv_device_attribute_query tells; those
+ * of 9.0 have units for four warps, too. */
+static int rt_cl_matrix_units(rt_cl_device_id d)
 {
-    enum { CAPABILITY_MAJOR = 0x4000, LEAST = 8 };
-    rt_cl_uint major = 0;
-    return rt_cl()->GetDeviceInfo(d, CAPABILITY_MAJOR, sizeof major, &major, NULL) == 0 &&
-           major >= LEAST;
+    enum { CAPABILITY_MAJOR = 0x4000, CAPABILITY_MINOR, LEAST = 8, WIDE = 9 };
+    rt_cl_uint major = 0, minor = 1;
+    if (rt_cl()->GetDeviceInfo(d, CAPABILITY_MAJOR, sizeof major, &major, NULL) != 0)
+        return 0;
+    rt_cl()->GetDeviceInfo(d, CAPABILITY_MINOR, sizeof minor, &minor, NULL);
+    return major < LEAST ? 0 : major == WIDE && minor == 0 ? 2 : 1;
 }
 
 static void rt_cl_describe(rt_dev_info *i, rt_cl_platform_id p, rt_cl_device_id d)
@@ -68,7 +71,7 @@ static void rt_cl_describe(rt_dev_info *i, rt_cl_platform_id p, rt_cl_device_id 
      * turns; PoCL and Oclgrind run one group after the other. */
     i->groups_wait = strstr(i->platform_name, "NVIDIA") != NULL;
     i->parts_meet = i->hides_local = i->groups_wait;
-    i->matrix_units = i->groups_wait && rt_cl_matrix_units(d);
+    i->matrix_units = i->groups_wait ? rt_cl_matrix_units(d) : 0;
     i->has_f64 = rt_cl_DOUBLE_FP_CONFIG(d) != 0;
     i->tells = rt_cl_tells(d, i->rank);
     /* A program of PoCL's or Oclgrind's costs a quarter of a second before its first kernel, and

@@ -132,6 +132,92 @@ MF_MULTIPLY_ADD(f32, "m16n8k8.row.col.f32.tf32.tf32.f32")
         }                                                                                                                    \
     }
 
+
+/* Products of four warps together, of 64 rows (PTX ISA: wgmma), which take tiles where they are in local memory: a tile is panels
+ * of 128 bytes a row, so many rows (`tall`) each, that follow on each other. The words of a step are what the units are told of both tiles; of rows that
+ * are in registers (pitch 0), two elements a word, as they want them. NVIDIA's OpenCL does not know these instructions, whose
+ * assembler does: here they are remarks, which dev_opencl.c takes for what they are. Local memory that kernels declare begins where
+ * such tiles may; so does what they are given first. */
+#if defined(MF_WIDE) && MF_SIZED
+#define MF_KNOWN(text) "//@wide " text "\n\t"
+#define MF_EXPOSE()    __asm__ volatile(MF_KNOWN("fence.proxy.async.shared::cta;") : : : "memory")
+
+/* Numbers of registers stay in order, since one asm of `volatile` does not pass another. */
+#define MF_PIN(x, n)                                               \
+    {                                                              \
+        MF_PRAGMA(unroll)                                          \
+        for (int mf_i = 0; mf_i < (n); mf_i++)                     \
+            __asm__ volatile("" : "+f"((x)[mf_i]) : : "memory");   \
+    }
+#define MF_SETTLE(sums, n)                                                                    \
+    {                                                                                         \
+        __asm__ volatile(MF_KNOWN("wgmma.wait_group.sync.aligned 0;") : : : "memory");        \
+        MF_PIN(sums, n)                                                                       \
+    }
+
+static inline uint mf_told(const __local ushort *tile, uint from, bool turned, uint k, uint tall)
+{
+    uint at = (from / 64 * 64 + k / 64 * tall) * 64 + k % 64;
+    if (turned)
+        at = (from / 64 * tall + k) * 64;
+    return ((uint)(size_t)(tile + at) & 0x3ffff) >> 4 | (turned ? tall * 8 : 1) << 16;
+}
+#define MF_WIDE_FRAGMENTS(words, n, k, a, row, a_pitch, a_turned, a_tall, b, col, b_pitch, b_turned, b_tall) \
+    {                                                                                            \
+        if (b_pitch)                                                                             \
+            (words)[4] = mf_told(b, (uint)(col), b_turned, k, b_tall);                           \
+        if (a_pitch)                                                                             \
+            (words)[0] = mf_told(a, (uint)(row), a_turned, k, a_tall);                           \
+    }
+
+/* What a tile's rows of 128 bytes are told: eight of them are 1024 apart, words of 16 in an order that these give. */
+#define MF_ROWS_TOLD ((ulong)(1 << 30 | 64) << 32)
+#define MF_SUMS_8(x, i)  "+f"((x)[i]), "+f"((x)[i + 1]), "+f"((x)[i + 2]), "+f"((x)[i + 3]), \
+                         "+f"((x)[i + 4]), "+f"((x)[i + 5]), "+f"((x)[i + 6]), "+f"((x)[i + 7])
+#define MF_SUMS_32(x, i) MF_SUMS_8(x, i), MF_SUMS_8(x, i + 8), MF_SUMS_8(x, i + 16), MF_SUMS_8(x, i + 24)
+#define MF_SUMS_64(x, i) MF_SUMS_32(x, i), MF_SUMS_32(x, i + 32)
+#define MF_SUMS_128(x, i) MF_SUMS_64(x, i), MF_SUMS_64(x, i + 64)
+#define MF_NAMES_32   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define MF_NAMES_64   MF_NAMES_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define MF_NAMES_128  MF_NAMES_64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95" \
+    ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+#define MF_WIDE_STEP(n, names, rows, cols, p, turns, sums, ...)                                                              \
+    __asm__ volatile(MF_KNOWN("{") MF_KNOWN(".reg .pred p;") MF_KNOWN("setp.ne.b32 p," p ",0;")                               \
+                     MF_KNOWN("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" names "}," rows "," cols ",p,1,1," turns ";") \
+                     MF_KNOWN("}") : sums : __VA_ARGS__)
+#define MF_WIDE_TILES_64(sums, words, more, a_turned, b_turned)                                                        \
+    MF_WIDE_STEP(64, MF_NAMES_32, "%32", "%33", "%34", "%35,%36", MF_SUMS_32(sums, 0), "l"(MF_ROWS_TOLD | (words)[0]), \
+                 "l"(MF_ROWS_TOLD | (words)[4]), "r"((int)(more)), "n"((int)(a_turned)), "n"((int)(b_turned)))
+#define MF_WIDE_WORDS_64(sums, words, more, a_turned, b_turned)                                                        \
+    MF_WIDE_STEP(64, MF_NAMES_32, "{%32,%33,%34,%35}", "%36", "%37", "%38", MF_SUMS_32(sums, 0), "r"((words)[0]), \
+                 "r"((words)[1]), "r"((words)[2]), "r"((words)[3]), "l"(MF_ROWS_TOLD | (words)[4]), "r"((int)(more)),   \
+                 "n"((int)(b_turned)))
+#define MF_WIDE_TILES_128(sums, words, more, a_turned, b_turned)                                                        \
+    MF_WIDE_STEP(128, MF_NAMES_64, "%64", "%65", "%66", "%67,%68", MF_SUMS_64(sums, 0), "l"(MF_ROWS_TOLD | (words)[0]), \
+                 "l"(MF_ROWS_TOLD | (words)[4]), "r"((int)(more)), "n"((int)(a_turned)), "n"((int)(b_turned)))
+#define MF_WIDE_WORDS_128(sums, words, more, a_turned, b_turned)                                                        \
+    MF_WIDE_STEP(128, MF_NAMES_64, "{%64,%65,%66,%67}", "%68", "%69", "%70", MF_SUMS_64(sums, 0), "r"((words)[0]), \
+                 "r"((words)[1]), "r"((words)[2]), "r"((words)[3]), "l"(MF_ROWS_TOLD | (words)[4]), "r"((int)(more)),   \
+                 "n"((int)(b_turned)))
+#define MF_WIDE_TILES_256(sums, words, more, a_turned, b_turned)                                                        \
+    MF_WIDE_STEP(256, MF_NAMES_128, "%128", "%129", "%130", "%131,%132", MF_SUMS_128(sums, 0), "l"(MF_ROWS_TOLD | (words)[0]), \
+                 "l"(MF_ROWS_TOLD | (words)[4]), "r"((int)(more)), "n"((int)(a_turned)), "n"((int)(b_turned)))
+#define MF_WIDE_WORDS_256(sums, words, more, a_turned, b_turned)                                                        \
+    MF_WIDE_STEP(256, MF_NAMES_128, "{%128,%129,%130,%131}", "%132", "%133", "%134", MF_SUMS_128(sums, 0), "r"((words)[0]), \
+                 "r"((words)[1]), "r"((words)[2]), "r"((words)[3]), "l"(MF_ROWS_TOLD | (words)[4]), "r"((int)(more)),   \
+                 "n"((int)(b_turned)))
+#define MF_WIDE_MULTIPLY(sums, words, n, from, a_turned, b_turned, first, fresh, last)                     \
+    {                                                                                                      \
+        if (first) {                                                                                       \
+            MF_PIN(sums, (fresh) ? 0 : (n) / 2)                                                            \
+            __asm__ volatile(MF_KNOWN("wgmma.fence.sync.aligned;") : : : "memory");                        \
+        }                                                                                                  \
+        MF_WIDE_##from##_##n(sums, words, !(fresh), a_turned, b_turned);                                   \
+        if (last)                                                                                          \
+            __asm__ volatile(MF_KNOWN("wgmma.commit_group.sync.aligned;") : : : "memory");                 \
+    }
+#endif
+
 #else
 
 #define mf_power(x) exp2(x)
@@ -206,6 +292,39 @@ MF_EMULATED(f32, float)
 #define MF_FRAGMENTS(elem, words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned) \
     mf_fragments_##elem(words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned)
 #define MF_MULTIPLY(elem, sums, words, half, rows, cols) mf_multiply_##elem(sums, words, half, rows, cols)
+
+/* Products of four sub-groups: each has 16 rows of the sums, as above. */
+#define MF_EXPOSE()
+#define MF_SETTLE(sums, n)
+#ifndef MF_WITHOUT_F16
+/* What a word has of a tile of panels. */
+static inline uint mf_wide_word(const __local ushort *tile, int number, int k, int w, bool turned, int tall)
+{
+    int panel = turned ? number / 64 : k / 64;
+    tile += panel * tall * 64;
+    return turned ? mf_word_f16(tile, number % 64, k, w, 64, true) : mf_word_f16(tile, number, k % 64, w, 64, false);
+}
+static inline void mf_wide_fragments(uint *words, int cols, int k, const __local ushort *a, int row, int a_pitch, bool a_turned,
+                                     int a_tall, const __local ushort *b, int col, int b_pitch, bool b_turned, int b_tall)
+{
+    int lane = (int)get_local_id(0) & 31;
+    for (int i = 0; a_pitch && i < 2; i++)
+        for (int w = 0; w < 8; w++)
+            words[i * 8 + w] = mf_wide_word(a, row + mf_sum_row(i, lane), k, w, a_turned, a_tall);
+    for (int j = 0; b_pitch && j < cols / 4; j++)
+        for (int w = 0; w < 8; w++)
+            words[16 + j * 8 + w] = mf_wide_word(b, col + mf_sum_col(j, lane), k, w, b_turned, b_tall);
+}
+static inline void mf_wide_multiply(float *sums, const uint *words, int cols, bool fresh)
+{
+    for (int s = 0; fresh && s < cols / 2; s++)
+        sums[s] = 0;
+    mf_multiply_f16(sums, words, 0, 16, cols);
+}
+#endif
+#define MF_WIDE_FRAGMENTS(words, n, k, a, row, a_pitch, a_turned, a_tall, b, col, b_pitch, b_turned, b_tall) \
+    mf_wide_fragments(words, n, k, a, row, a_pitch, a_turned, a_tall, b, col, b_pitch, b_turned, b_tall)
+#define MF_WIDE_MULTIPLY(sums, words, n, from, a_turned, b_turned, first, fresh, last) mf_wide_multiply(sums, words, n, fresh)
 
 #endif
 #endif

@@ -66,7 +66,7 @@ static inline float mf_of_half(ushort x)
 #define MF_SHAPE          __attribute__((reqd_work_group_size(MF_GROUP, MF_GROUP_1, 1)))
 #ifndef MF_LOCAL_GIVEN
 #define MF_LOCAL(i, type, name) \
-    __local type name[MF_SIZE_##i / sizeof(type)] __attribute__((aligned(MF_SIZE_##i > 16384 ? 128 : 16))) MF_KEPT(type, name)
+    __local type name[MF_SIZE_##i / sizeof(type)] __attribute__((aligned(MF_SIZE_##i > 16384 ? 1024 : 16))) MF_KEPT(type, name)
 /* PoCL 6 ends with an assertion where it drops all uses of such an array, as of code for groups of another size, in a program
  * that is not optimised. */
 #if defined(POCL_DEVICE_ADDRESS_BITS) && !defined(__OPTIMIZE__)

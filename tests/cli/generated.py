@@ -430,17 +430,23 @@ def leads(box):
 
 @case(OPENCL)
 def matrix_units(box):
-    """Products of f16, and of f32 with --fast-math, are made of tiles where there are matrix units, and give the same; without such, or where rows begin elsewhere, they are not."""
-    tried = [("plain", "136i64 72i64 72i64", "1", True), ("plain", "136i64 72i64 72i64", "0", False), ("plain", "248i64 64i64 256i64", "1", True),
+    """Products of f16, and of f32 with --fast-math, are made of tiles where there are matrix units, and give the same; without such, or where rows begin elsewhere,
+    they are not. With units of four warps the larger ones of f16 have a kernel of their own."""
+    tried = [("plain", "248i64 64i64 256i64", "2", True), ("plain", "136i64 72i64 72i64", "1", True), ("plain", "136i64 72i64 72i64", "0", False), ("plain", "248i64 64i64 256i64", "1", True),
              ("plain", "64i64 66i64 66i64", "1", False), ("rows", "64i64 1032i64 64i64", "1", True), ("batch", "2i64 136i64 72i64 72i64", "1", True)]
-    for elem, flags, of in (("f16", "", tried), ("f32", "--fast-math", tried[4:])):
+    for elem, flags, of in (("f16", "", tried), ("f32", "--fast-math", tried[5:])):
         program = ROOT / f"tests/programs/soacs/products_{elem}.sf"
         box.minifut(f"compile {flags} -o {elem} {program}", 0, leaves=[elem, f"{elem}.c"], env=QUICK)
+        kernels = {}
         for entry, stdin, units, tiles in of:
             _, said = box.run([f"./{elem}", "-e", entry, "--matrix-units", units, "-D", "--build-option=-cl-opt-disable"], 0, "Built kernel",
                               stdin=stdin, out="^true$", env={"MINIFUT_CODE": "gpu"})
             if ("Built kernel segmatrix" in said) != tiles:
                 raise Failed(f"{elem}: {entry} {stdin}, units {units}: {said}")
+            kernels[stdin, units] = re.findall(r"Built kernel (segmatrix\w+)", said)
+        large = "248i64 64i64 256i64"
+        if elem == "f16" and kernels[large, "1"] == kernels[large, "2"]:
+            raise Failed(f"units of one warp and of four: {kernels[large, '1']}")
     box.run(["./f32", "-e", "rounded", "--matrix-units", "1", "--build-option=-cl-opt-disable"], 0, stdin="8i64", out="^true$",
             env={"MINIFUT_CODE": "gpu"})
     if "segmatrix" in box.minifut(f"compile --emit=opencl {ROOT}/tests/programs/soacs/products_f32.sf", 0)[0]:
@@ -449,13 +455,13 @@ def matrix_units(box):
 
 FLAT = ("suff_outer_par_0=1", )
 BATCH = ("suff_outer_par_0=9999999", "suff_intra_par_1=9999999", "suff_outer_par_2=1")
-# Entry, the version of rows (None: what an untuned program takes), arguments, the kernel's number (of rows up to 64, up to 128; None: rows
-# of such widths are not for the units).
-ATTENTION = [("before", None, "[32][33][8]f16 [32][33][8]f16 [32][33][8]f16", "2"),
-             ("before", BATCH, "[1][130][64]f16 [1][129][64]f16 [1][129][64]f16", "2"), ("before", BATCH, "[2][40][72]f16 [2][70][72]f16 [2][70][128]f16", "3"),
-             ("before", BATCH, "[1][33][136]f16 [1][33][136]f16 [1][33][136]f16", None), ("before", BATCH, "[1][3][8]f16 [1][0][8]f16 [1][0][8]f16", "2"),
-             ("behind", BATCH, "[2][40][16]f16 [140][16]f16 [140][24]f16 [2][40][140]f16 [24]f16", ""),
-             ("window", FLAT, "[300][8]f16 [270][8]f16 [270][8]f16", "")]
+# Entry, the version of rows (None: what an untuned program takes), arguments, the kernel's number among those of units of one warp (of rows
+# up to 64, up to 128; None: rows of such widths are not for the units), behind as many of units of four.
+ATTENTION = [("before", None, "[32][33][8]f16 [32][33][8]f16 [32][33][8]f16", 0),
+             ("before", BATCH, "[1][130][64]f16 [1][129][64]f16 [1][129][64]f16", 0), ("before", BATCH, "[2][40][72]f16 [2][70][72]f16 [2][70][128]f16", 1),
+             ("before", BATCH, "[1][33][136]f16 [1][33][136]f16 [1][33][136]f16", None), ("before", BATCH, "[1][3][8]f16 [1][0][8]f16 [1][0][8]f16", 0),
+             ("behind", BATCH, "[2][40][16]f16 [140][16]f16 [140][24]f16 [2][40][140]f16 [24]f16", 0),
+             ("window", FLAT, "[300][8]f16 [270][8]f16 [270][8]f16", 0)]
 
 
 def alike(got, want):
@@ -471,15 +477,17 @@ def attention(box):
     units do not take, and without such."""
     program = ROOT / "tests/programs/soacs/attention_f16.sf"
     box.minifut(f"compile -o attention {program}", 0, leaves=["attention", "attention.c"], env=QUICK)
+    emitted, _ = box.minifut(f"compile --emit=opencl --target gpu {program}", 0)
     for entry, forced, types, kernel in ATTENTION:
         data, _ = box.minifut(" ".join(f"dataset -g {t}" if i == 0 else f"-g {t}" for i, t in enumerate(types.split())), 0)
         want, _ = box.minifut(f"run -e {entry} {program}", 0, stdin=data)
-        params = [*(forced or ()), *(("choice_attention_0=1", "choice_attention_1=1") if forced else ())]
-        for units in (1, ) if forced else (1, 0):
+        params = [*(forced or ()), *(f"choice_attention_{i}=1" for i in range(4 if forced else 0))]
+        first = int(re.search(rf"__kernel MF_SHAPE void attention_{entry}_(\d+)|$", emitted)[1])
+        for units in (1, 2) if forced else (1, 0):
             got, said = box.run(["./attention", "-e", entry, "--matrix-units", str(units), "-D", "--build-option=-cl-opt-disable",
                                  *(x for p in params for x in ("--param", f"{entry}.{p}"))], 0, "Built kernel", stdin=data, env={"MINIFUT_CODE": "gpu"})
             built = re.findall(rf"Built kernel attention_{entry}_(\d+)", said)
-            if bool(built) != (units == 1 and kernel is not None) or (kernel and units and built != [kernel]):
+            if built != ([str(first + kernel + 2 * (units == 1))] if units and kernel is not None else []):
                 raise Failed(f"{entry} {types}, units {units}: {built}")
             if not alike(got, want):
                 raise Failed(f"{entry} {types}, units {units}: {got[:300]} instead of {want[:300]}")

@@ -421,6 +421,8 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_ROUND:
     case KST_FRAGMENTS:
     case KST_MULTIPLY:
+    case KST_EXPOSE:
+    case KST_SETTLE:
     case N_KSTMS: EV_ERROR(ev, "cannot run %s", kstm_info[s->kind].word); return;
     }
 }
