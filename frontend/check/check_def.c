@@ -362,15 +362,16 @@ Binding *find_below(Ck *ck, const char *name, Loc loc)
     Def *top = ds && ck->decl < ds->n ? ds->at[ck->decl].def : NULL, *d = NULL;
     if (!top || !ck->current.n || ck->current.at[0] != top || find_binding(ck, name, SPACE_TERM))
         return NULL;
+    for (int i = ck->decl + 1; i < ds->n && !d && !diag_is_full(); i++)
+        if (ds->at[i].def && ds->at[i].def->name == name)
+            d = ds->at[i].def;
+    if (!d || !d->params.n)
+        return NULL;
     Way w = {.defs = ptrmap_new(ck->a), .seen = ptrmap_new(ck->a), .name = top->name};
-    for (int i = 0; i < ds->n && !diag_is_full(); i++)
-        if (ds->at[i].def) {
+    for (int i = 0; i < ds->n; i++)
+        if (ds->at[i].def)
             ptrmap_put(w.defs, ds->at[i].def->name, ds->at[i].def);
-            if (i > ck->decl && ds->at[i].def->name == name)
-                d = ds->at[i].def;
-        }
-    if (d && d->params.n)
-        find_way(&w, d->body);
+    find_way(&w, d->body);
     if (!w.found)
         return NULL;
     bool written = top->ret && d->ret;
