@@ -434,8 +434,8 @@ static int cmd_compile(Options *o)
 static int cmd_check(Options *o)
 {
     Ast *ast = fe_load(arena_new(), o->file);
-    if (ast)
-        fe_check(ast);
+    if (ast && fe_check(ast))
+        fe_limits(ast);
     diag_flush();
     return diag_exit_code();
 }

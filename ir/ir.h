@@ -416,6 +416,8 @@ typedef VEC(UserParam) UserParams;
 typedef struct {
     const char *name;
     const char *doc, *signature; /* "entry f (x: i32): i32"; or NULL; no part of the text form */
+    const char *generator, *shrinker; /* #[prop(gen(f), shrink(g), size(n))]: f and g, or NULL, */
+    int64_t size;                     /* and n, or 0; no part of the text form */
     Loc loc;
     Vars sizes; /* i64; bound by the shapes of the arguments */
     Vars params;

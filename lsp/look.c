@@ -4,6 +4,7 @@
 #include "base/intern.h"
 #include "base/stage.h"
 #include "command/source.h"
+#include "frontend/lower/lower.h"
 #include "lsp/workspace.h"
 
 #include <ctype.h>
@@ -153,7 +154,8 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
         compare_texts(&l);
     }
     if (kind == LOOK_MESSAGES) {
-        fe_check(l.ast);
+        if (fe_check(l.ast))
+            fe_limits(l.ast);
     } else if (kind != LOOK_TREE) {
         l.ast->uses = NEW(a, NameUses);
         l.ast->names_only = kind == LOOK_NAMES;

@@ -267,6 +267,8 @@ static void keep_entry(Keep *k, Entry *en)
     en->name = keep_text(en->name);
     en->doc = keep_text(en->doc);
     en->signature = keep_text(en->signature);
+    en->generator = keep_text(en->generator);
+    en->shrinker = keep_text(en->shrinker);
     keep_vars(k, &en->sizes);
     keep_vars(k, &en->params);
     KEEP_ARRAY(k, &en->user_params, keep_user_param);

@@ -219,6 +219,8 @@ void test_versions(Run *run, FlattenMode mode)
     for (int d = 0; d < run->d.cases.n; d++) {
         const TestCase *c = &run->d.cases.at[d];
         Dataset ds = {.name = c->name, .in = c->input, .out = c->output};
+        if (for_compiled(run, d) && c->script && test_takes_sum(run, c))
+            ds.script = c->script;
         vec_push(run->a, &v.ds, ds);
         if (for_compiled(run, d) && !entry)
             entry = c->entry;

@@ -101,12 +101,19 @@ static const ExtType *sum_among(const ExtParams *ps)
     return NULL;
 }
 
+bool test_takes_sum(const Run *run, const TestCase *c)
+{
+    return sum_among(&interp_entry(run->prog, c->entry)->ext_params) != NULL;
+}
+
 const char *test_unwritable(Run *run, const TestCase *c)
 {
     const Entry *en = interp_entry(run->prog, c->entry);
     const ExtType *in = sum_among(&en->ext_params), *out = sum_among(&en->ext_results);
-    if (in)
-        return arena_printf(run->a, "a parameter of type %s cannot be given: it is or holds a sum",
+    if (in && !c->script)
+        return arena_printf(run->a,
+                            "a parameter of type %s cannot be given: it is or holds a sum; "
+                            "a script can make it",
                             ext_name(in));
     if (out && c->expect == EXPECT_VALUES)
         return arena_printf(run->a,

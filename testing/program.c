@@ -75,7 +75,6 @@ void test_program(Run *run)
         run->progress->skipped = true;
         return;
     }
-    run->progress->left_out = run->d.left_out;
     test_at(run, "parse, check, lower");
     run->cx = NEW(run->a, Ctx);
     run->cx->perm = run->a;
@@ -88,6 +87,7 @@ void test_program(Run *run)
     } else {
         test_pass(run);
         check_warnings(run);
+        test_properties(run);
         if (check_cases(run))
             run_routes(run);
         else

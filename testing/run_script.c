@@ -25,6 +25,7 @@ typedef struct {
     Run *run;
     VEC(rt_hvalue) loaded;
     Out params, body;
+    const Script *unknown; /* the first call of what is no entry point */
 } Text;
 
 /* --- Values --------------------------------------------------------------------------------- */
@@ -109,10 +110,8 @@ static const Entry *entry_named(const Run *run, const char *name)
 
 static bool put_call(Text *t, const Script *s, const Bound *known)
 {
-    if (!is_bound(s->name, known) && !entry_named(t->run, s->name)) {
-        diag_error(s->loc, "script input: %s", script_no_entry(t->run->a, s));
-        return false;
-    }
+    if (!t->unknown && !is_bound(s->name, known) && !entry_named(t->run, s->name))
+        t->unknown = s;
     bool ok = true;
     out_printf(&t->body, "(%s", s->name);
     for (int i = 0; i < s->parts.n && ok; i++) {
@@ -164,6 +163,7 @@ static bool put(Text *t, const Script *s, const Bound *known)
     case SCRIPT_TUPLE:
     case SCRIPT_RECORD: return put_parts(t, s, known);
     case SCRIPT_LET: return put_let(t, s, known);
+    case SCRIPT_CODE: out_printf(&t->body, "(%.*s\n)", (int)s->n, s->text); return true;
     }
     return false;
 }
@@ -178,6 +178,20 @@ static const char *behind_program(void *env, const char *path, size_t *n)
     const Behind *b = env;
     *n = b->n;
     return strcmp(path, b->file) == 0 ? b->text : NULL;
+}
+
+/* What the frontend said is about a text that nobody has seen: of the first message, what is wrong,
+ * but for its syntax. */
+static void tell_rejected(const Text *t, const TestCase *c)
+{
+    const char *said = strstr(test_messages(t->run), "error: ");
+    said = said ? said + strlen("error: ") : "this is not supported";
+    bool syntax = strncmp(said, "unexpected", 10) == 0 || strncmp(said, "the file ends", 13) == 0;
+    if (t->unknown && strncmp(said, "unknown", 7) == 0)
+        diag_error(t->unknown->loc, "script input: %s", script_no_entry(t->run->a, t->unknown));
+    else
+        diag_error(c->script->loc, "script input: %s",
+                   syntax && c->script->kind == SCRIPT_CODE ? c->script->name : said);
 }
 
 /* The program with the script behind it. NULL after a message. */
@@ -196,6 +210,8 @@ static Prog *with_script(Text *t, const TestCase *c)
     source_set_instead(behind_program, &b);
     Prog *p = front_resolved(run->cx, run->file);
     source_set_instead(NULL, NULL);
+    if (!p)
+        tell_rejected(t, c);
     return p;
 }
 
@@ -245,6 +261,8 @@ bool test_script(Run *run, TestCase *c)
 {
     if (!c->script || c->notest)
         return true;
+    if (diag_errors())
+        return false; /* the first is told */
     test_at(run, "the script of case %s of %s", c->name, c->entry);
     Text t = {.run = run};
     const Prog *p = with_script(&t, c);

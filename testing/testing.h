@@ -1,7 +1,8 @@
 /* minifut test: runs the directives of programs. test.c is the command: it starts a process for
  * each program, so that nothing a program does can stop the rest; program.c checks one program in
- * such a process, outcome.c counts; run_script.c makes the inputs that are scripts; interpret.c and
- * compiled.c are its two routes; driver.c saves the programs their start on CPUs. */
+ * such a process, outcome.c counts; run_script.c makes the inputs that are scripts; property.c
+ * tries properties; interpret.c and compiled.c are its two routes; driver.c saves the programs
+ * their start on CPUs. */
 #ifndef TESTING_TESTING_H
 #define TESTING_TESTING_H
 
@@ -30,7 +31,6 @@ typedef struct {
     char at[256]; /* what it is doing */
     int passed, failed;
     bool skipped;
-    int left_out; /* cases that are not supported */
 } JobNews;
 
 /* What a case gave in the interpreter. */
@@ -80,6 +80,11 @@ bool test_script(Run *run, TestCase *c);
 /* Why a case cannot hold the arguments or results of its entry point: sums have no text. NULL: it
  * can. */
 const char *test_unwritable(Run *run, const TestCase *c);
+/* Has the case's entry point a parameter that is or holds a sum? Then a server has to make it. */
+bool test_takes_sum(const Run *run, const TestCase *c);
+/* Looks for arguments for which the program's properties do not hold, in the interpreter; of each
+ * that it finds none for, some that it has tried become cases. */
+void test_properties(Run *run);
 /* Runs the cases in the interpreter, keeps their results. */
 void test_interpret(Run *run);
 /* Builds the program in a mode and runs the cases with default thresholds and with each comparison

@@ -288,17 +288,6 @@ static bool case_word(TestCase *c, const char *w, InputKind *kind)
     return true;
 }
 
-/* What is not supported is left out, and the rest of the file runs. */
-static void skip_property(Parser *p, size_t from)
-{
-    Loc loc;
-    if (take_char(p, ':') && rest_of_line(p, &loc)) {
-        diag_warn(range(p, from, p->at), "a property is not supported: left out");
-        p->d->left_out++;
-    } else
-        fail(p, from, "expected `:` and the name of an entry point");
-}
-
 /* Words up to and with `input`. */
 static void case_words(Parser *p, TestCase *c, InputKind *kind)
 {
@@ -413,23 +402,35 @@ static void take_case(Parser *p)
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-static void take_entries(Parser *p)
+/* `: NAME ...`, up to the end of the line; *loc is that of the names. */
+static Words take_names(Parser *p, Loc *loc)
 {
     size_t start = p->at;
-    Loc loc;
-    if (!take_char(p, ':')) {
-        fail(p, start, "expected `:` and the names of entry points");
-        return;
-    }
-    const char *line = rest_of_line(p, &loc);
-    p->entries = (Words){0};
-    if (!line) {
-        fail(p, start, "expected the names of entry points");
-        return;
-    }
-    char *words = arena_strdup(p->a, line), *save;
+    Words names = {0};
+    bool colon = take_char(p, ':');
+    const char *line = colon ? rest_of_line(p, loc) : NULL;
+    if (!line)
+        fail(p, start,
+             colon ? "expected the names of entry points"
+                   : "expected `:` and the names of entry points");
+    char *words = arena_strdup(p->a, line ? line : ""), *save;
     for (char *w = strtok_r(words, " \t", &save); w; w = strtok_r(NULL, " \t", &save))
-        vec_push(p->a, &p->entries, w);
+        vec_push(p->a, &names, w);
+    return names;
+}
+
+static void take_entries(Parser *p)
+{
+    Loc loc;
+    p->entries = take_names(p, &loc);
+}
+
+static void take_properties(Parser *p)
+{
+    Loc loc;
+    Words names = take_names(p, &loc);
+    for (int i = 0; i < names.n; i++)
+        vec_push(p->a, &p->d->properties, ((Property){names.at[i], loc}));
 }
 
 static void take_tags(Parser *p)
@@ -476,7 +477,7 @@ static void take_block(Parser *p)
         } else if (take_word(p, "structure")) {
             skip_structure(p);
         } else if (take_word(p, "property")) {
-            skip_property(p, from);
+            take_properties(p);
         } else if (take_word(p, "warning")) {
             const char *text = take_regex(p, &loc);
             vec_push(p->a, &p->d->warnings, text);

@@ -9,6 +9,7 @@
  *     -- random input { [100]i32 } auto output
  *     -- script input { make 100i64 } output { [1] }
  *     -- input { [1] 5 } error: out of bounds
+ *     -- property: f
  *
  * as in the test files of Futhark; a program that must be rejected has `error: REGEX` in place of
  * cases. Used by minifut test, and by tune and bench where no folder of data sets is given. */
@@ -56,6 +57,12 @@ typedef struct {
 typedef VEC(TestCase) TestCases;
 typedef VEC(const char *) Words;
 
+/* An entry point that has to give `true`, whatever it is given. */
+typedef struct {
+    const char *entry;
+    Loc loc;
+} Property;
+
 typedef struct {
     const char *file;
     Words tags;
@@ -64,7 +71,7 @@ typedef struct {
     const char *rejection; /* with a message that matches this; NULL: any */
     Loc rejection_loc;
     Words warnings; /* the program must get warnings that match these */
-    int left_out;   /* cases and properties that are not supported: there was a warning of each */
+    VEC(Property) properties;
 } Directives;
 
 /* Reads a program and its directives. False after messages (not flushed) if the program cannot be

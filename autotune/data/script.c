@@ -15,6 +15,8 @@ typedef struct {
     Loc loc;
     int depth;
     bool failed;
+    const char *why; /* then what was wrong, and where */
+    Loc where;
 } Parser;
 
 enum { MAX_DEPTH = 200 }; /* of expressions within others */
@@ -24,11 +26,13 @@ static Loc between(const Parser *p, size_t from, size_t to)
     return (Loc){p->loc.beg + (uint32_t)from, p->loc.beg + (uint32_t)to};
 }
 
-/* The first thing that is wrong is told; NULL. */
+/* The first thing that is wrong is kept; NULL. */
 static Script *fail(Parser *p, size_t from, const char *what)
 {
-    if (!p->failed)
-        diag_error(between(p, from, from < p->n ? from + 1 : from), "script input: %s", what);
+    if (!p->failed) {
+        p->why = what;
+        p->where = between(p, from, from < p->n ? from + 1 : from);
+    }
     p->failed = true;
     return NULL;
 }
@@ -226,7 +230,7 @@ static bool atom_ahead(Parser *p)
 {
     char c = peek(p);
     return c && (strchr("({\"$[-", c) || isdigit((unsigned char)c) ||
-                 (name_ahead(p) && !ahead(p, "in")));
+                 (name_ahead(p) && !ahead(p, "in") && !ahead(p, "let")));
 }
 
 static Script *parse_atom(Parser *p)
@@ -267,7 +271,7 @@ static Script *parse_let(Parser *p, size_t from)
     if (!p->failed && !take(p, '='))
         return fail(p, p->at, "expected `=`");
     vec_push(p->a, &s->parts, parse_exp(p));
-    if (!p->failed && !take_word(p, "in"))
+    if (!p->failed && !take_word(p, "in") && !(peek(p) && ahead(p, "let")))
         return fail(p, p->at, "expected `in`");
     vec_push(p->a, &s->parts, parse_exp(p));
     return s;
@@ -299,7 +303,19 @@ Script *script_parse(Arena *a, const char *text, size_t n, Loc loc, const char *
         fail(&p, p.at,
              "expected its end: a function is applied to names, values, and expressions in "
              "parentheses");
-    return p.failed ? NULL : s;
+    if (!p.failed)
+        return s;
+    p.at = 0;
+    if (!peek(&p) || memchr(text, '$', n)) {
+        diag_error(p.where, "script input: %s", p.why);
+        return NULL;
+    }
+    s = new_script(&p, SCRIPT_CODE, 0);
+    s->loc = p.where;
+    s->name = p.why;
+    s->text = p.text;
+    s->n = n;
+    return s;
 }
 
 bool script_convert(const rt_hvalue *from, rt_prim prim, rt_hvalue *to)

@@ -4,7 +4,8 @@
  *     atom: VALUE | "text" | f | (expr, .., expr) | {field = expr, ..}
  *           | $loaddata "file" | $loadbytes "file", also as io.loaddata and io.loadbytes
  *
- * f is an entry point of the program or a name bound by `let`. */
+ * f is an entry point of the program or a name bound by `let`. As Futhark 0.28 has it, a script is
+ * any expression of the language: what is not of these forms, and has no `$`, is taken for one. */
 #ifndef AUTOTUNE_DATA_SCRIPT_H
 #define AUTOTUNE_DATA_SCRIPT_H
 
@@ -22,7 +23,9 @@ typedef enum {
     SCRIPT_BYTES,  /* name: the file whose bytes these are */
     SCRIPT_TUPLE,  /* parts; of one part: that part */
     SCRIPT_RECORD, /* parts, names */
-    SCRIPT_LET     /* names, parts: what is bound to them, and the body */
+    SCRIPT_LET,    /* names, parts: what is bound to them, and the body */
+    SCRIPT_CODE /* text[0..n): none of these, but perhaps an expression of the language; name: what
+                 * is wrong about it, at loc, if it is none, or cannot be one */
 } ScriptKind;
 
 typedef struct Script Script;

@@ -305,6 +305,7 @@ static Given *evaluate(Maker *m, const Script *e, const Bound *known)
     case SCRIPT_TUPLE:
     case SCRIPT_RECORD: return parts_of(m, e, known);
     case SCRIPT_LET: return let(m, e, known);
+    case SCRIPT_CODE: return fail(m, e->loc, e->name);
     }
     return NULL;
 }

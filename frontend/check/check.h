@@ -106,6 +106,9 @@ Binding *size_param(const Pat *p, const AType *later);
 /* --- check_def.c ---------------------------------------------------------------------------- */
 
 void check_def(Ck *ck, Def *d);
+/* The function of that name below the definition at work, if it calls that one in turn and its type
+ * is written (else this is reported, at loc, and its type an error); NULL if there is none. */
+Binding *find_below(Ck *ck, const char *name, Loc loc);
 /* Reports that nobody could apply a function that the definition returns, of type `result` or in
  * it, since it takes an array of a size that only the definition knows: made up since first_id. */
 void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id);
@@ -128,6 +131,11 @@ AType *check_match(Ck *ck, AExp *e, AType *want);
 
 /* What ck->exp is. */
 AType *infer_exp(Ck *ck, AExp *e, AType *want);
+
+/* --- hole.c --------------------------------------------------------------------------------- */
+
+/* Warns of the hole, whose type is finished: what is wanted, and names that have or return it. */
+void tell_hole(Ck *ck, const AExp *e);
 
 /* --- zonk.c, causality.c, exhaust.c, warn.c ------------------------------------------------- */
 

@@ -26,6 +26,7 @@ static const struct {
     {"stripmine", BEFORE_LOOP},
     {"param", BEFORE_ANY}, /* refused before others than expressions */
     {"depth", BEFORE_RECURSION},
+    {"prop", BEFORE_DEF},
     {"cpu_function", BEFORE_ANY},
     {"opaque", BEFORE_ANY},
     {"trace", BEFORE_EXP},

@@ -285,7 +285,7 @@ void check_def(Ck *ck, Def *d)
     scopes_back(ck, scopes);
     ck->sizes = outer_sizes;
 
-    d->bind = self ? self : new_binding(ck, BIND_DEF, d->name, d->loc);
+    d->bind = d->early ? d->early : self ? self : new_binding(ck, BIND_DEF, d->name, d->loc);
     d->bind->def = d;
     d->bind->doc = d->doc;
     solve_wanted(ck, !d->local);
@@ -296,4 +296,100 @@ void check_def(Ck *ck, Def *d)
     if (!d->params.n)
         check_value_sizes(ck, d, first_id);
     bind_name(ck, d->bind);
+}
+
+/* --- Functions that call each other --------------------------------------------------------- */
+
+/* Looks in definitions for a name, and in those of that list that they mention. */
+typedef struct {
+    PtrMap *defs;
+    PtrSet *seen;
+    const char *name;
+    bool found;
+} Way;
+
+static void find_way(void *env, AExp *e)
+{
+    Way *w = env;
+    Def *d = e->kind == AE_VAR ? ptrmap_get(w->defs, e->var.name) : NULL;
+    w->found |= e->kind == AE_VAR && e->var.name == w->name;
+    if (w->found)
+        return;
+    if (d && !ptrset_has(w->seen, d)) {
+        ptrset_add(w->seen, d);
+        find_way(w, d->body);
+    }
+    aexp_children(e, find_way, w);
+}
+
+static bool is_written(const Pat *p)
+{
+    bool all = p->kind == P_TUPLE || p->kind == P_RECORD;
+    for (int i = 0; all && i < p->elems.n; i++)
+        all = is_written(p->elems.at[i]);
+    return all || p->kind == P_ASCRIBE;
+}
+
+/* What is known of a definition before its body is looked at. What names in its type mean is noted
+ * when it is checked. */
+static Binding *declare(Ck *ck, Def *d)
+{
+    Scopes scopes = scopes_now(ck), outside;
+    memcpy(outside.at, ck->outside, sizeof outside.at);
+    Bindings *sizes = ck->sizes, exists = {0};
+    NameUses *uses = ck->ast->uses;
+    Binding *b = new_binding(ck, BIND_DEF, d->name, d->loc);
+    ck->ast->uses = NULL;
+    b->def = d;
+    b->doc = d->doc;
+    scopes_back(ck, outside);
+    ck->sizes = &b->tparams;
+    check_tparams(ck, &d->tparams, &b->tparams);
+    for (int i = 0; i < d->params.n; i++)
+        check_pat(ck, d->params.at[i], AT_PARAM);
+    ck->sizes = &exists;
+    d->ret_type = check_type(ck, d->ret, AT_RESULT);
+    b->type = opened_type(ck, build_type(ck, d, d->ret_type, &exists), &b->tparams);
+    ck->sizes = sizes;
+    ck->ast->uses = uses;
+    scopes_back(ck, scopes);
+    return b;
+}
+
+Binding *find_below(Ck *ck, const char *name, Loc loc)
+{
+    const Decls *ds = ck->decls;
+    Def *top = ds && ck->decl < ds->n ? ds->at[ck->decl].def : NULL, *d = NULL;
+    if (!top || !ck->current.n || ck->current.at[0] != top || find_binding(ck, name, SPACE_TERM))
+        return NULL;
+    for (int i = ck->decl + 1; i < ds->n && !d && !diag_is_full(); i++)
+        if (ds->at[i].def && ds->at[i].def->name == name)
+            d = ds->at[i].def;
+    if (!d || !d->params.n)
+        return NULL;
+    Way w = {.defs = ptrmap_new(ck->a), .seen = ptrmap_new(ck->a), .name = top->name};
+    for (int i = 0; i < ds->n; i++)
+        if (ds->at[i].def)
+            ptrmap_put(w.defs, ds->at[i].def->name, ds->at[i].def);
+    find_way(&w, d->body);
+    if (!w.found)
+        return NULL;
+    bool written = top->ret && d->ret;
+    for (int i = 0; i < d->params.n; i++)
+        written = written && is_written(d->params.at[i]);
+    if (!d->early && written)
+        d->early = declare(ck, d);
+    if (written) {
+        ck->ast->recursive = top->recursive = d->recursive = true;
+        return d->early;
+    }
+    ck_error(
+        ck, loc,
+        "`%s` and `%s` call each other: then the types of their results have to be written, and "
+        "those of the parameters of `%s`, which is defined below",
+        top->name, name, name);
+    ck_note(ck, d->loc, "`%s` is defined here", name);
+    Binding *b = new_binding(ck, BIND_DEF, name, d->loc);
+    b->type = ty_error(ck);
+    return b;
 }

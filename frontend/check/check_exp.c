@@ -42,7 +42,8 @@ AType *infer_exp(Ck *ck, AExp *e, AType *want)
 
 static AType *check_var(Ck *ck, AExp *e)
 {
-    Binding *b = find_value(ck, e->var.name, e->loc);
+    Binding *b = find_below(ck, e->var.name, e->loc);
+    b = b ? b : find_value(ck, e->var.name, e->loc);
     e->var.bind = b;
     if (!b)
         return ty_error(ck);
@@ -61,7 +62,8 @@ static AType *check_var(Ck *ck, AExp *e)
         return ty_error(ck);
     }
     for (int i = 0; b->kind == BIND_DEF && i < ck->current.n; i++)
-        b->def->recursive |= b->def == ck->current.at[i];
+        if (b->def == ck->current.at[i])
+            ck->ast->recursive = b->def->recursive = true;
     return ty_plain(ck, ty_instance(ck, b, e->loc));
 }
 
@@ -578,7 +580,9 @@ static AType *infer_form(Ck *ck, AExp *e, AType *want)
     case AE_LIT:
         return e->lit.suffixed ? ty_scalar(ck, e->lit.scalar)
                                : ty_meta(ck, e->lit.is_float ? TC_FLOAT : TC_NUM, e->loc);
-    case AE_HOLE: return want ? ty_idle_sizes(ck, want, e->loc) : ty_meta(ck, TC_ANY, e->loc);
+    case AE_HOLE:
+        e->hole.scope = ck->scopes[SPACE_TERM];
+        return want ? ty_idle_sizes(ck, want, e->loc) : ty_meta(ck, TC_ANY, e->loc);
     case AE_VAR: return check_var(ck, e);
     case AE_TUPLE: return check_tuple(ck, e, want);
     case AE_RECORD: return check_record(ck, e);

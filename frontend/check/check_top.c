@@ -41,6 +41,7 @@ void check_top(Ck *ck, Def *d)
     ck->deferred.n = 0;
     ck->skipped = false;
     int first_id = ck->ids;
+    memcpy(ck->outside, ck->scopes, sizeof ck->outside);
     check_def(ck, d);
     zonk_def(ck, d);
     d->bind->fresh = type_deref(d->bind->type)->kind != TY_FUN && ty_has_abstract(d->bind->type);
@@ -84,6 +85,12 @@ static const TypeExp *written_type(Ck *ck, const Pat *p)
         vec_push(ck->a, &te->args, (TypeExp *)part);
     }
     return te;
+}
+
+/* What callers from outside may give and take. */
+static bool is_outside(const AType *t)
+{
+    return !has_type_var(NULL, t) && !has_acc(NULL, t) && !ty_has_fun(t);
 }
 
 static bool check_interface(Ck *ck, const char *what, const AType *t, Loc loc)
@@ -285,4 +292,38 @@ void fe_add_value(Ast *ast, Def *d)
         .name = intern("out0"), .type = d->bind->type, .te = d->ret, .loc = d->loc};
     vec_push(ast->arena, &ep.results, result);
     vec_push(ast->arena, &ast->entries, ep);
+}
+
+static bool could_be_entry(const Def *d)
+{
+    bool could =
+        d->recursive && !d->wrong && !is_entry(d) && d->params.n && is_outside(d->ret_type);
+    for (int i = 0; i < d->params.n; i++)
+        could = could && is_outside(d->params.at[i]->type);
+    for (int i = 0; could && i < d->bind->tparams.n; i++) {
+        bool found = false;
+        for (int k = 0; k < d->params.n; k++)
+            found |= ty_witnesses(d->params.at[k]->type, d->bind->tparams.at[i]);
+        could = found;
+    }
+    return could;
+}
+
+void fe_add_recursive(Ast *ast)
+{
+    const Decls *ds = &ast->main->decls;
+    for (int i = 0; i < ds->n; i++) {
+        Def *d = ds->at[i].def;
+        if (!d || !could_be_entry(d))
+            continue;
+        EntryPoint ep = {.def = d, .name = d->name, .result = d->ret_type};
+        for (int k = 0; k < d->params.n; k++) {
+            const Pat *p = d->params.at[k];
+            vec_push(ast->arena, &ep.params,
+                     ((EntryParam){.name = intern("arg"), .type = p->type, .loc = p->loc}));
+        }
+        vec_push(ast->arena, &ep.results,
+                 ((EntryParam){.name = intern("out"), .type = d->ret_type, .loc = d->loc}));
+        vec_push(ast->arena, &ast->entries, ep);
+    }
 }

@@ -21,6 +21,10 @@ FeValue fe_value(const Def *d);
 /* Makes an entry point of a definition that is FE_VALUE, which gives one value. */
 void fe_add_value(Ast *ast, Def *d);
 
+/* Makes entry points of the main file's functions that call themselves and could be ones, of which
+ * the sizes of arguments are those of arrays, but of those that are. */
+void fe_add_recursive(Ast *ast);
+
 /* --- For editors ---------------------------------------------------------------------------- */
 
 /* As fe_check, but of what has been parsed, if not all has: messages then follow from what is

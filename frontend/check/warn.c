@@ -134,25 +134,9 @@ static unsigned exp_places(Warn *w, const Attrs *as, AExp *e)
     return BEFORE_EXP | s.found;
 }
 
-typedef struct {
-    const Binding *bind;
-    bool found;
-} Use;
-
-static void find_use(void *env, AExp *e)
-{
-    Use *u = env;
-    u->found |= e->kind == AE_VAR && e->var.bind == u->bind;
-    if (!u->found)
-        aexp_children(e, find_use, u);
-}
-
 static unsigned def_places(const Def *d)
 {
-    Use u = {.bind = d->bind};
-    if (attrs_before(&d->attrs) & BEFORE_RECURSION)
-        find_use(&u, d->body);
-    return BEFORE_DEF | (u.found ? BEFORE_RECURSION : 0);
+    return BEFORE_DEF | (d->recursive ? BEFORE_RECURSION : 0);
 }
 
 /* --- unroll --------------------------------------------------------------------------------- */

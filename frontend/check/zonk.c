@@ -178,19 +178,12 @@ static void zonk_negated(Ck *ck, AExp *e)
     zonk_lit(ck, lit, true);
 }
 
-static void tell_hole(Ck *ck, const AExp *e)
-{
-    if (ck->revealing)
-        return;
-    diag_warn(e->loc, "Hole: a value of type `%s` is wanted here", show(ck, e->type));
-}
-
 static void zonk_children(Ck *ck, AExp *e)
 {
     TreeParts p = zonked_parts(ck);
     if (e->kind == AE_LIT)
         zonk_lit(ck, e, false);
-    else if (e->kind == AE_HOLE)
+    else if (e->kind == AE_HOLE && !ck->revealing)
         tell_hole(ck, e);
     else if (negates_literal(e))
         zonk_negated(ck, e);

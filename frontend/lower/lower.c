@@ -48,10 +48,28 @@ static const char *signature(Low *L, const Def *def)
     return out_keep(&head, L->cx->perm);
 }
 
+/* The argument of #[prop(name(argument))], or NULL. */
+static const Attr *prop_argument(const Def *def, const char *name)
+{
+    const Attr *prop = attr_find(&def->attrs, "prop"),
+               *a = prop ? attr_find(&prop->args, name) : NULL;
+    return a && a->args.n == 1 ? a->args.at[0] : NULL;
+}
+
+static void set_property(Entry *en, const Def *def)
+{
+    const Attr *gen = prop_argument(def, "gen"), *shrink = prop_argument(def, "shrink");
+    const Attr *size = prop_argument(def, "size");
+    en->generator = gen ? gen->name : NULL;
+    en->shrinker = shrink ? shrink->name : NULL;
+    en->size = size && !size->name ? size->number : 0;
+}
+
 static Entry lower_entry(Low *L, const EntryPoint *p)
 {
     const Def *def = p->def;
     Entry en = {.name = p->name, .doc = def->doc, .signature = signature(L, def), .loc = def->loc};
+    set_property(&en, def);
     L->entry = &en;
     L->user_params = &en.user_params;
     L->root = scope_push(L);
@@ -116,4 +134,15 @@ Prog *fe_lower_given(Ctx *cx, const Ast *ast, const FeGiven *given)
 Prog *fe_lower(Ctx *cx, const Ast *ast)
 {
     return fe_lower_given(cx, ast, NULL);
+}
+
+void fe_limits(Ast *ast)
+{
+    if (!ast->recursive)
+        return;
+    Ctx cx = {.perm = arena_new(), .scratch = arena_new()};
+    fe_add_recursive(ast);
+    fe_lower(&cx, ast);
+    arena_free(cx.scratch);
+    arena_free(cx.perm);
 }

@@ -19,4 +19,9 @@ typedef struct {
 } FeGiven;
 Prog *fe_lower_given(Ctx *cx, const Ast *ast, const FeGiven *given);
 
+/* Reports what of a program that passed fe_check is not supported, on whichever target, where
+ * recursion may be the reason: fe_lower of a program with functions that call themselves, and of
+ * these by themselves. The tree has more entry points afterwards. */
+void fe_limits(Ast *ast);
+
 #endif

@@ -70,6 +70,7 @@ struct Recursion {
     VEC(KnownSize) known;
     Vars leaves;
     Function self;
+    bool called; /* inside; else others call it */
     Val *result; /* its structure */
     LeafSizes result_sizes;
 };
@@ -224,7 +225,7 @@ static Atoms self_results(Low *L, const Vars *pat, const Val *like, const Val *v
 }
 
 /* An application inside of the function itself. */
-static Val *call_self(Low *L, const Recursion *r, const Fun *fn, Val **args, Loc loc)
+static Val *call_self(Low *L, Recursion *r, const Fun *fn, Val **args, Loc loc)
 {
     Fun own = *fn;
     bool other = false, same = true;
@@ -239,6 +240,7 @@ static Val *call_self(Low *L, const Recursion *r, const Fun *fn, Val **args, Loc
                   "`%s` calls itself with another function as argument, which is not supported: "
                   "functions are chosen when the program is compiled",
                   fn->def->name);
+    r->called = true;
     Env *env = enter_def(L, &own, args, loc);
     Vars pat = {0};
     Val *v = self_result(L, r, env, &pat, loc);
@@ -289,6 +291,12 @@ static Val *call_recursive(Low *L, const Fun *fn, Val **args, Loc loc)
     vec_append(L->cx->perm, &f.params, &r.sizes);
     vec_append(L->cx->perm, &f.params, &r.leaves);
     f.body = bld_body(&sc->bld, self_results(L, &inside, like, v));
+    if (!r.called) {
+        Atoms all = recursion_inline(&L->sc->bld, &f), leaves = {0};
+        for (int i = inside.n - val_leaves(L, v).n; i < all.n; i++)
+            vec_push(L->cx->perm, &leaves, all.at[i]);
+        return val_rebuild(L, v, &leaves);
+    }
     drop_assertions(L, f.body);
     v = self_result(L, &r, outer, &pat, loc);
     const char *why = recursion_lower(&L->sc->bld, &f, &pat);

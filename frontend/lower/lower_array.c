@@ -209,6 +209,21 @@ static Val *lower_rotate(Low *L, const Call *c)
     return fit_like(L, loc, concat_rows(L, loc, a, b), v);
 }
 
+static Val *lower_in_bounds(Low *L, const Call *c)
+{
+    Loc loc = c->loc;
+    Atom args[3];
+    for (int i = 0; i < 3; i++)
+        args[i] = val_scalar(c->arg[i], loc);
+    Atom first = emit_op(L, loc, OP_LE, atom_i64(0), args[0]);
+    Atom last = emit_op(L, loc, OP_LE, args[1], args[2]);
+    Atom ok =
+        emit_both(L, loc, emit_op(L, loc, OP_LE, args[0], args[1]), emit_both(L, loc, first, last));
+    if (!L->unsafe)
+        assert_that(L, loc, ok, stop_text[STOP_SLICE], args, 3);
+    return c->arg[3];
+}
+
 /* --- Permuting and reshaping ---------------------------------------------------------------- */
 
 /* Exchanges the outer n dimensions of each leaf as perm says. */
@@ -338,6 +353,7 @@ Val *lower_array_builtin(Low *L, const Call *c)
     case BI_TAKE: return take_rows(L, loc, arg[1], val_scalar(arg[0], loc));
     case BI_DROP: return drop_rows(L, loc, arg[1], val_scalar(arg[0], loc));
     case BI_SPLIT: return lower_split(L, c);
+    case BI_IN_BOUNDS: return lower_in_bounds(L, c);
     case BI_COPY: return copied(L, c->loc, c->arg[0]);
     default: return NULL;
     }

@@ -128,8 +128,9 @@ static void extent_of_stms(Extent *x, const Stm *stms, int n)
     for (int i = 0; i < n && x->scalar; i++) {
         const Exp *e = stms[i].exp;
         bool assert = e->kind == E_ASSERT, code = e->kind == E_IF || e->kind == E_LOOP;
-        x->scalar =
-            (exp_is(e, F_SCALAR) || code || assert) && types_scalar(&stms[i].pat, 0, stms[i].pat.n);
+        bool recursion = e->kind == E_CALL && !e->call.fn->lam; /* of a function around */
+        x->scalar = (exp_is(e, F_SCALAR) || code || assert) && !recursion &&
+                    types_scalar(&stms[i].pat, 0, stms[i].pat.n);
         x->total = x->total && !assert &&
                    (code ? e->kind == E_IF || e->loop.kind == LOOP_FOR : !exp_traps(e));
         x->stms++;

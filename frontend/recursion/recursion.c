@@ -107,6 +107,14 @@ static void settle_invariant(SelfCalls *f)
 
 /* --- All of it ------------------------------------------------------------------------------ */
 
+Atoms recursion_inline(Bld *bl, SelfCalls *f)
+{
+    settle_invariant(f);
+    for (int i = 0; i < f->body->stms.n; i++)
+        bld_stm(bl, f->body->stms.at[i]);
+    return f->body->res;
+}
+
 const char *recursion_lower(Bld *bl, SelfCalls *f, const Vars *pat)
 {
     settle_invariant(f);

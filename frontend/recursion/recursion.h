@@ -24,6 +24,9 @@ typedef struct {
     Loc failed;           /* where recursion_lower could not go on */
 } SelfCalls;
 
+/* Where the body has no recursive call after all: appends it to bl, and gives what it gives. */
+Atoms recursion_inline(Bld *bl, SelfCalls *f);
+
 /* Appends code to bl that binds `pat` to the results of f: i64 sizes come before what has them in
  * its type. NULL, or what cannot be compiled, in words that follow "`f` calls itself"; then
  * f->failed is the place. */

@@ -203,45 +203,149 @@ static Code *split_loop(Cut *c, const Stm *s, Code *before, State *after)
     return before;
 }
 
-/* A map as a loop that fills its results. */
-static Exp *map_as_loop(Cut *c, const Exp *e, Stms *before)
+/* A loop over the rows of what the SOAC goes over, for whose arrays `rows` becomes the rows; its
+ * body is built in `in`. */
+static Exp *loop_over(Cut *c, const Exp *e, Bld *in, Atoms *rows)
 {
-    Types ts = exp_types(c->cx, e);
     Exp *loop = exp_new(c->cx, E_LOOP, e->loc);
     loop->loop.kind = LOOP_FOR;
     loop->loop.i = var_new(c->cx, "i", type_prim(T_I64), e->loc);
     loop->loop.bound = e->soac.width;
-    Bld in = bld_new(c->cx), out = bld_new(c->cx);
-    Atoms rows = {0}, res = {0};
     Atom i = atom_var(loop->loop.i);
     for (int k = 0; k < e->soac.arrs.n; k++) {
         Exp *row = exp_index(c->cx, e->loc, e->soac.arrs.at[k], &i, 1, true);
-        vec_push(c->cx->perm, &rows, bld_exp(&in, "x", row));
+        vec_push(c->cx->perm, rows, bld_exp(in, "x", row));
     }
-    Atoms vals = bld_inline_lambda(&in, e->soac.fn, &rows);
-    for (int k = 0; k < ts.n; k++) {
-        Exp *scratch = exp_new(c->cx, E_SCRATCH, e->loc), *up = exp_new(c->cx, E_UPDATE, e->loc);
-        scratch->scratch.type = ts.at[k];
-        vec_push(c->cx->perm, &loop->loop.inits, bld_exp(&out, "xs", scratch));
-        Var *p = var_new(c->cx, "xs", ts.at[k], e->loc);
-        vec_push(c->cx->perm, &loop->loop.params, p);
-        up->update.arr = atom_var(p);
-        up->update.at = exp_index(c->cx, e->loc, atom_var(p), &i, 1, true)->index.at;
-        up->update.val = vals.at[k];
-        up->update.safe = true;
-        vec_push(c->cx->perm, &res, bld_exp(&in, "xs", up));
-    }
+    return loop;
+}
+
+/* A parameter of the loop, from `init` on. */
+static Atom carried(Cut *c, Exp *loop, Atom init)
+{
+    Var *p = var_new(c->cx, "x", atom_type(init), loop->loc);
+    vec_push(c->cx->perm, &loop->loop.params, p);
+    vec_push(c->cx->perm, &loop->loop.inits, init);
+    return atom_var(p);
+}
+
+/* The array with another element, or row, at a place that it has. */
+static Atom updated(Cut *c, Bld *bl, Loc loc, Atom arr, const Atom *at, int rank, Atom val)
+{
+    Exp *up = exp_new(c->cx, E_UPDATE, loc);
+    up->update.arr = arr;
+    up->update.at = exp_index(c->cx, loc, arr, at, rank, true)->index.at;
+    up->update.val = val;
+    up->update.safe = true;
+    return bld_exp(bl, "xs", up);
+}
+
+/* An array of type t that the loop fills, made by `before`: each turn has another row, which the
+ * body gives, too. */
+static void filled(Cut *c, Exp *loop, Bld *before, Bld *in, Type t, Atom row, Atoms *res)
+{
+    Exp *scratch = exp_new(c->cx, E_SCRATCH, loop->loc);
+    scratch->scratch.type = t;
+    Atom i = atom_var(loop->loop.i), p = carried(c, loop, bld_exp(before, "xs", scratch));
+    vec_push(c->cx->perm, res, updated(c, in, loop->loc, p, &i, 1, row));
+}
+
+/* A map, reduction or scan as a loop, one element after the other; *s gives what it gave, and more.
+ * What has to be there before is appended to `before`. */
+static void as_loop(Cut *c, Stm *s, Stms *before)
+{
+    const Exp *e = s->exp;
+    Types ts = exp_types(c->cx, e);
+    Bld in = bld_new(c->cx), out = bld_new(c->cx);
+    Atoms vals = {0}, rows = {0}, res = {0};
+    Exp *loop = loop_over(c, e, &in, &rows);
+    for (int k = 0; exp_is(e, F_OP) && k < e->soac.nes.n; k++)
+        vec_push(c->cx->perm, &vals, carried(c, loop, e->soac.nes.at[k]));
+    vec_append(c->cx->perm, &vals, &rows);
+    vals = bld_inline_lambda(&in, exp_is(e, F_OP) ? e->soac.op : e->soac.fn, &vals);
+    Vars pat = {0};
+    if (exp_is(e, F_OP))
+        vec_append(c->cx->perm, &res, &vals);
+    for (int k = 0; exp_is(e, F_SCAN) && k < ts.n; k++)
+        vec_push(c->cx->perm, &pat, var_new(c->cx, "last", type_drop(ts.at[k], 1), e->loc));
+    for (int k = 0; !exp_is(e, F_FOLD) && k < ts.n; k++)
+        filled(c, loop, &out, &in, ts.at[k], vals.at[k], &res);
     loop->loop.body = bld_body(&in, res);
     vec_append(c->cx->perm, before, &out.stms);
-    return loop;
+    vec_append(c->cx->perm, &pat, &s->pat);
+    *s = (Stm){pat, loop};
+}
+
+/* A histogram as a loop, which combines one element after the other into the destinations. */
+static void hist_as_loop(Cut *c, Stm *s)
+{
+    Ctx *cx = c->cx;
+    const Exp *e = s->exp;
+    const Dests *ds = &e->soac.dests;
+    int rank = ds->at[0].rank;
+    Bld in = bld_new(cx), hit = bld_new(cx);
+    Atoms rows = {0}, kept = {0}, args = {0}, res = {0};
+    Exp *loop = loop_over(c, e, &in, &rows);
+    Atoms vals = bld_inline_lambda(&in, e->soac.fn, &rows);
+    Atom inside = atom_bool(true);
+    for (int d = 0; d < rank; d++) {
+        Atom size = atom_type(ds->at[0].arr).dims[d];
+        Atom from = bld_binop(&in, e->loc, OP_LE, atom_i64(0), vals.at[d]);
+        Atom to = bld_binop(&in, e->loc, OP_LT, vals.at[d], size);
+        inside = bld_binop(&in, e->loc, OP_LAND, inside, bld_binop(&in, e->loc, OP_LAND, from, to));
+    }
+    for (int k = 0; k < ds->n; k++) {
+        vec_push(cx->perm, &kept, carried(c, loop, ds->at[k].arr));
+        Exp *old = exp_index(cx, e->loc, vec_last(&kept), vals.at, rank, true);
+        vec_push(cx->perm, &args, bld_exp(&hit, "x", old));
+    }
+    for (int k = 0; k < ds->n; k++)
+        vec_push(cx->perm, &args, vals.at[rank + k]);
+    args = bld_inline_lambda(&hit, e->soac.op, &args);
+    for (int k = 0; k < ds->n; k++)
+        vec_push(cx->perm, &res, updated(c, &hit, e->loc, kept.at[k], vals.at, rank, args.at[k]));
+    Body *other = NEW(cx->perm, Body);
+    other->res = kept;
+    Exp *branch = exp_if(cx, e->loc, inside, bld_body(&hit, res), other);
+    loop->loop.body = bld_body(&in, bld_exps(&in, "xs", branch));
+    s->exp = loop;
+}
+
+/* A redomap or scanomap as a map, and a reduction or scan of some of what that gives. */
+static void unfused(Cut *c, const Stm *s, Stms *all)
+{
+    Ctx *cx = c->cx;
+    const Exp *e = s->exp;
+    int n = e->soac.nes.n;
+    Exp *map = exp_new(cx, E_MAP, e->loc);
+    map->soac = e->soac;
+    map->soac.op = NULL;
+    map->soac.nes = (Atoms){0};
+    Types ts = exp_types(cx, map);
+    Stm first = {.exp = map}, second = {.exp = exp_new(cx, E_REDUCE, e->loc)};
+    if (exp_is(e, F_SCAN))
+        second.exp->kind = E_SCAN;
+    second.exp->soac = e->soac;
+    second.exp->soac.fn = NULL;
+    second.exp->soac.arrs = (Atoms){0};
+    for (int k = 0; k < s->pat.n; k++) {
+        if (k >= n) {
+            vec_push(cx->perm, &first.pat, s->pat.at[k]);
+            continue;
+        }
+        Var *v = var_new(cx, "x", ts.at[k], e->loc);
+        vec_push(cx->perm, &first.pat, v);
+        vec_push(cx->perm, &second.exp->soac.arrs, atom_var(v));
+        vec_push(cx->perm, &second.pat, s->pat.at[k]);
+    }
+    vec_push(cx->perm, all, first);
+    vec_push(cx->perm, all, second);
 }
 
 static Code *cannot(Cut *c, const Exp *e, Code *code)
 {
     if (!c->why) {
-        bool scan = e->kind == E_SCANOMAP; /* filters are made of such */
         c->why = arena_printf(c->cx->perm, "inside of a `%s`, which is not supported",
-                              scan ? "scan` or `filter" : form_info[e->kind].text);
+                              form_info[e->kind].text);
         c->f->failed = e->loc;
     }
     code->end = CODE_RETURN;
@@ -260,8 +364,19 @@ static Code *split(Cut *c, const Stm *stms, int n, const Atoms *res, Then then)
         return code;
     }
     Stm s = stms[i];
-    if (s.exp->kind == E_MAP)
-        s.exp = map_as_loop(c, s.exp, &code->stms);
+    if (s.exp->kind == E_REDOMAP || s.exp->kind == E_SCANOMAP) {
+        Stms all = {0};
+        for (int k = 0; k < n; k++)
+            if (k == i)
+                unfused(c, &s, &all);
+            else
+                vec_push(c->cx->perm, &all, stms[k]);
+        return split(c, all.at, all.n, res, then);
+    }
+    if (s.exp->kind == E_MAP || s.exp->kind == E_REDUCE || s.exp->kind == E_SCAN)
+        as_loop(c, &s, &code->stms);
+    if (s.exp->kind == E_HIST)
+        hist_as_loop(c, &s);
     const Exp *e = s.exp;
     bool last = i == n - 1 && !then.to && gives(res, &s.pat);
     stms += i + 1;

@@ -424,6 +424,9 @@ struct AExp {
             Binding *bind; /* [check] */
         } var;
         struct {
+            const struct Scope *scope; /* [check] the names that are known at it */
+        } hole;
+        struct {
             AExps elems;
             Names names;
         } seq;
@@ -534,7 +537,8 @@ struct Def {
         *bind; /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
     AType *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
     bool wrong;      /* [check] an error was reported in it, or in what it uses */
-    bool recursive;  /* [check] its body mentions it */
+    bool recursive;  /* [check] its body mentions it, or what mentions it */
+    Binding *early; /* [check] what it is to those above that it calls, too, before it is checked */
 };
 
 /* --- ast_walk.c: the parts of nodes --------------------------------------------------------- */
@@ -730,6 +734,7 @@ typedef struct Ast {
     VEC(EntryPoint) entries; /* [check] of the main file */
     int n_bindings;          /* [check] uids are below */
     bool syntax_ok;          /* no errors while loading */
+    bool recursive;          /* [check] there are functions that call themselves */
     NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
     bool names_only;         /* for editors: what comes after types is left out */
     VEC(NameMatch) matches;  /* [check] if there are `uses` */

@@ -100,9 +100,9 @@ typedef struct {
 typedef struct Ck {
     Arena *a;
     Ast *ast;
-    File *file;    /* being checked */
-    File *prelude; /* which all know */
-    Scope *scopes[N_SPACES];
+    File *file;                                  /* being checked */
+    File *prelude;                               /* which all know */
+    Scope *scopes[N_SPACES], *outside[N_SPACES]; /* at work; around the definition at top level */
     NameTable names;
     int seq;          /* of definitions at top level so far */
     int horizon;      /* those from here on are not known: they came later; 0: all are */

@@ -209,6 +209,21 @@ table("program", False, [
 HELPERS = """
 entry length32 [n] (_: [n]u8) = i32.i64 n
 entry less (x: i32) = 1 / x
+type option = #some i32 | #none
+#[prop]
+entry below (x: i32) (xs: []u8) = x < 17 || length xs < 3
+#[prop]
+entry divides (x: i32) (y: i32) = x / y * y + x % y == x
+entry some (size: i64) (seed: i64) : option = if seed % 3 == 0 then #none else #some (i32.i64 (seed % (size + 1)))
+entry fewer (x: option) (_: i32) : option = match x case #some y -> #some (y - 1) case #none -> #none
+#[prop(gen(some), shrink(fewer))]
+entry of_option (x: option) : bool = match x case #some y -> y < 30 case #none -> true
+#[prop]
+entry of_any (x: option) = match x case #some _ -> true case #none -> false
+#[prop(gen(nobody))]
+entry of_nobody (x: i32) = x == x
+#[prop(gen(less))]
+entry of_less (x: i32) = x == x
 def twice (x: i32) = 2 * x
 """
 
@@ -246,27 +261,36 @@ table("directive", False, [
     ("script, nothing in an array", ["script input { length32 empty([0]u8) } output { 1 }"], "^2 passed", 0),
     ("script of nothing", ["script input { main (nothing 1) }"],
      "p.sf: p.sf:3:25: error: script input: `nothing` is no entry point of the program"),
-    ("script of a function", ["script input { twice 1 }"], "p.sf:3:19: error: script input: `twice` is no entry point"),
-    ("script, mixed elements", ["script input { main [1, 2i64, 3i32] }"], "p.sf:3:24: error: script input: expected i32, got"),
+    ("script of a function", ["script input { twice 1 } output { 3 }"], "^2 passed", 0),
+    ("script, a wrong argument", ["script input { twice true }"], "p.sf:3:19: error: script input: the argument of `twice` should be `i32`"),
+    ("script, mixed elements", ["script input { main [1, 2i64, 3i32] }"], "p.sf:3:24: error: script input: the argument of `main` should be `i32`"),
     ("script that fails", ["script input { less 0 }"], "p.sf:3:17: error: script input: .*division by zero"),
-    ("script, an operator", ["script input { main (1 + 2) }"], "p.sf:3:27: error: script input: expected `,` or `[)]`"),
+    ("script, an operator", ["script input { main (1 + 2) } output { 5 }"], "^2 passed", 0),
+    ("script, a lambda", ["script input { (\\x -> main x) 2 } output { 4 }"], "^2 passed", 0),
     ("script, a comma", ["script input { (1, 2 }"], "p.sf:3:25: error: script input: expected `,` or `[)]`"),
     ("script, a field", ["script input { {a 1} }"], "p.sf:3:22: error: script input: expected `=`"),
-    ("script, let", ["script input { let 3 = 4 in 5 }"], "p.sf:3:23: error: script input: expected a name"),
+    ("script, let", ["script input { let 3 = 4 in 5 }"], "p.sf:3:23: error: script input: this pattern does not match all values"),
     ("script, let without in", ["script input { let x = 4 }"], "p.sf:3:29: error: script input: expected `in`"),
-    ("script, two", ["script input { (1, 2) 3 }"], "p.sf:3:26: error: script input: expected its end"),
+    ("script, two", ["script input { (1, 2) 3 }"], "p.sf:3:26: error: script input: this is applied to 1 argument, but is not a function"),
     ("script, nothing", ["script input { }"], "p.sf:3:19: error: script input: expected an expression"),
-    ("script, an escape", [r'script input { "\q" }'], "p.sf:3:20: error: script input: strings have the escapes"),
+    ("script, an escape", [r'script input { "\q" }'], "p.sf:3:20: error: script input: unknown escape sequence"),
     ("script, a deep one", ["script input { " + 300 * "(" + "}"], "p.sf:3:219: error: script input: this is nested too"),
     ("script in a file", ["script input @ p.script output { 6 }"], "^2 passed", 0),
     ("script in no file", ["script input @ q.script"], "p.sf:3:19: error: cannot read q.script: No such file"),
     ("script in a folder", ["script input @ ."], "p.sf:3:19: error: cannot read `.`: Is a directory"),
     ("wrong script in a file", ["script input @ torn.script"],
-     r"torn.script:2:4: error: script input: expected `,` or `\)`"),
+     r"torn.script:2:4: error: script input: this is applied to 1 argument, but is not a function"),
     ("script in a file that fails", ["script input @ nobody.script"],
      "nobody.script:1:1: error: script input: `nobody` is no entry point"),
-    ("property", ["property: main", "input { 1 } output { 2 }"], r"\A1 property left out.*\n2 passed, 0 failed\n\Z", 0),
-    ("property of nothing", ["property", "input { 1 }"], "p.sf:3:4: error: expected `:` and the name of an"),
+    ("property", ["property: below", "input { 1 } output { 2 }"],
+     r"^p.sf:3: below property: it does not hold of 17i32 \[0u8, 0u8, 0u8\]: gives false\n3 passed, 1 failed"),
+    ("property that fails", ["property: divides"], "divides property: it does not hold of 0i32 0i32: Error: division by zero"),
+    ("property of a sum", ["property: of_option"], "of_option property: it does not hold of 1i8 30i32: gives false"),
+    ("property that has no generator", ["property: of_any"], "of_any property: what is or holds a sum needs a generator"),
+    ("property of nobody", ["property: of_nobody"], "of_nobody property: its `gen`, `nobody`, is no entry point"),
+    ("property by another function", ["property: of_less"], "of_less property: its `gen`, `less`, does not take a size and a seed"),
+    ("property of no truth", ["property: main"], "main property: a property gives a `bool`"),
+    ("property without a name", ["property", "input { 1 }"], "p.sf:3:12: error: expected `:` and the names of entry"),
     ("no values", ["input 1"], "p.sf:3:10: error: expected `. values .` or `@ file`"),
     ("brace", ["input { 1", "output { 2 }"], "p.sf:3:10: error: this brace is not closed"),
     ("name", ['"a input { 1 }'], "p.sf:3:4: error: this name is not closed"),

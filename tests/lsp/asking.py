@@ -305,6 +305,9 @@ def diagnostics(c):
     same(used['source'], 'minifut')
     c.change(URI, 'def f = ' + '[' * 3000 + '1' + ']' * 3000)
     assert any(d.get('code') == 'limitation' for d in c.checked(URI))
+    c.change(URI, 'def f (n: i64): i64 = if n > 0 then f 0 else f 1')
+    never, = c.checked(URI)
+    same((never['code'], never['message']), ('limitation', '`f` calls itself in each case, so it never ends'))
     c.change(URI, '\n'.join(f'def a{k}: bool = {k}' for k in range(60)))
     same(len(c.checked(URI)), 60) # a terminal gets 20
     c.close(URI)

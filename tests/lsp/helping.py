@@ -179,7 +179,7 @@ def quick_fixes(c):
             ('module a = { type some = i32 }\ndef f (x: a.smoe) = x', 'module a = { type some = i32 }\ndef f (x: a.some) = x'),
             ('def f (xs: []i32) = `lenght` xs', None),
             ('def f (acb: i32) = let acb = acb in abc', 'def f (acb: i32) = let acb = acb in acb'),
-            ('def f (x: i32) = if x = 1 then 2 else 3', 'def f (x: i32) = if x == 1 then 2 else 3'),
+            ('def f (abc: i32) : i32 = ???', 'def f (abc: i32) : i32 = abc'), ('def f (x: i32) = if x = 1 then 2 else 3', 'def f (x: i32) = if x == 1 then 2 else 3'),
             ('def f (xs: []i32) = fold (+) 0 xs', 'def f (xs: []i32) = reduce (+) 0 xs'),
             ('def f (x: i32) = pow x 2', 'def f (x: i32) = (**) x 2'), ('def f (x: (i32, i32)) = fst x', 'def f (x: (i32, i32)) = (.0) x'),
             ('def f (x: i32) = x + nothing_like_it', None)):

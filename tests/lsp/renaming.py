@@ -105,6 +105,27 @@ def renames(c):
     same(got['range'], {'start': {'line': line, 'character': character}, 'end': {'line': line, 'character': character + 6}})
 
 
+MUTUAL = '''\
+def front [n] (xs: [n]i32) : []i32 = if n == 0 then [] else [xs[0]] ++ back xs[1:]
+def back [n] (xs: [n]i32) : []i32 = if n == 0 then [] else front xs[:n - 1]
+def both (xs: []i32) = (front xs, back xs)
+'''
+
+
+@session
+def renames_what_is_below(c):
+    """Functions that call each other, of which one is used before it is defined."""
+    c.open(URI, MUTUAL)
+    same(c.checked(URI), [])
+    for marked in ('def ba^ck', '++ ba^ck', 'xs, ba^ck'):
+        same(renamed(c, MUTUAL, marked, 'rear'), MUTUAL.replace('back', 'rear'), marked)
+    same(renamed(c, MUTUAL, 'fro^nt xs[:', 'first'), MUTUAL.replace('front', 'first'))
+    first, second, third = MUTUAL.splitlines(True)
+    same(renamed(c, MUTUAL, 'back [^n]', 'm'), first + second.replace('[n]', '[m]').replace('n == 0', 'm == 0').replace('n - 1', 'm - 1') + third)
+    holds(c.at('hover', URI, *place(MUTUAL, '++ ba^ck'))['contents']['value'], 'def back [n] (xs: [n]i32)')
+    same(c.at('definition', URI, *place(MUTUAL, '++ ba^ck'))['range']['start'], {'line': 1, 'character': 4})
+
+
 SPECS = '''\
 module type made = { val of 'b [k]: (size: i64) -> [k]b -> [size]b }
 module type held = { type~ t 'a val of 'a: a -> t a }
