@@ -5,7 +5,7 @@
 
 #include "lsp/client.h"
 #include "lsp/documents.h"
-#include "lsp/job.h"
+#include "lsp/process/job.h"
 
 /* Codes of errors: of JSON-RPC and of the protocol. */
 enum {

@@ -1,5 +1,5 @@
 /* Children of the server. */
-#include "lsp/job.h"
+#include "lsp/process/job.h"
 
 #include "base/arena.h"
 

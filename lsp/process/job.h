@@ -1,9 +1,9 @@
 /* Work in a process of its own. It has what the server has as it is at that moment; its memory goes
  * with it, and a crash or an endless loop costs one answer. */
-#ifndef LSP_JOB_H
-#define LSP_JOB_H
+#ifndef LSP_PROCESS_JOB_H
+#define LSP_PROCESS_JOB_H
 
-#include "lsp/wire.h"
+#include "lsp/process/wire.h"
 
 #include <sys/types.h>
 
