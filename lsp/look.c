@@ -12,10 +12,29 @@
 #include <string.h>
 #include <time.h>
 
+/* Files that were asked for, while it is kept what was looked at. */
+static struct {
+    Arena *a; /* NULL: they are not noted */
+    FilesRead all;
+} asked;
+
+static void note_file(const char *path, bool open)
+{
+    for (int i = 0; i < asked.all.n; i++)
+        if (strcmp(asked.all.at[i].path, path) == 0)
+            return;
+    char *stamp = open ? NULL : file_stamp(path, true);
+    FileRead f = {arena_strdup(asked.a, path), stamp ? arena_strdup(asked.a, stamp) : NULL};
+    vec_push(asked.a, &asked.all, f);
+    free(stamp);
+}
+
 /* Of an open document not the file counts, but what the editor shows. */
 static const char *text_of_file(void *env, const char *path, size_t *n)
 {
     const Document *d = document_of_file(env, path);
+    if (asked.a)
+        note_file(path, d != NULL);
     *n = d ? d->n : 0;
     return d ? d->text : NULL;
 }
@@ -133,33 +152,77 @@ void look_sort_uses(Look *l)
     all->n = kept;
 }
 
+/* --- What is looked at ----------------------------------------------------------------------- */
+
+/* What this process knows of a document, with which its looks begin. */
+static struct {
+    Look look;
+    Ast *good; /* the checked tree of doc->good, or NULL */
+} kept;
+
+static Look first_look(Arena *a, const Documents *docs, const Document *doc)
+{
+    Look l = {.a = a, .docs = docs, .doc = doc};
+    source_set_instead(text_of_file, (void *)docs);
+    l.now = lines_of(a, doc->text, doc->n);
+    l.ast = parse(&l, doc->text, doc->n);
+    return l;
+}
+
+static void check(Look *l, bool names_only)
+{
+    l->ast->uses = NEW(l->a, NameUses);
+    l->ast->names_only = names_only;
+    fe_check_parsed(l->ast);
+    look_sort_uses(l);
+}
+
+FilesRead look_keep(Arena *a, const Documents *docs, const Document *doc)
+{
+    asked.a = a;
+    kept.look = first_look(a, docs, doc);
+    asked.a = NULL;
+    if (kept.look.ast->syntax_ok) /* else messages would follow from what is missing */
+        check(&kept.look, false);
+    return asked.all;
+}
+
+void look_keep_more(void)
+{
+    Look l = kept.look;
+    if (!l.ast->main->parsed && l.doc->good && !kept.good) {
+        l.ast = parse(&l, l.doc->good, l.doc->n_good);
+        check(&l, true);
+        kept.good = l.ast;
+    } else if (l.ast->main->parsed && !l.ast->checker) { /* what it imports does not parse */
+        check(&l, true);
+    }
+}
+
 Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind, size_t at,
              size_t end)
 {
-    Look l = {.a = a, .docs = docs, .doc = doc};
+    bool known = kept.look.doc == doc;
+    Look l = known ? kept.look : first_look(a, docs, doc);
     uint32_t place;
-    source_set_instead(text_of_file, (void *)docs);
-    l.now = lines_of(a, doc->text, doc->n);
-    Ast *ast = parse(&l, doc->text, doc->n), *other = NULL;
+    Ast *ast = l.ast, *other = NULL;
     if (kind == LOOK_ARGUMENT || (!ast->main->parsed && kind == LOOK_COMPLETE))
         other = parse_with_hole(&l, at, end);
-    if (!ast->main->parsed && !other && doc->good && kind >= LOOK_AROUND)
-        other = parse(&l, doc->good, doc->n_good);
+    if (!ast->main->parsed && !other && doc->good && kind >= LOOK_CHECKED)
+        other = known && kept.good ? kept.good : parse(&l, doc->good, doc->n_good);
     l.ast = other ? other : ast;
     compare_texts(&l);
-    if (other && (kind == LOOK_AROUND || kind == LOOK_NAMES) && !look_place(&l, at, &place)) {
+    if (other && (kind == LOOK_CHECKED || kind == LOOK_NAMES) && !look_place(&l, at, &place)) {
         l.ast = ast;
         l.front = l.back = 0;
         compare_texts(&l);
     }
-    if (kind == LOOK_MESSAGES) {
+    if (l.ast->checker) /* then nothing is asked of further files but names either, ... */
+        l.ast->names_only |= !diag_errors(); /* ... unless errors are to be compared */
+    else if (kind == LOOK_MESSAGES)
         fe_check(l.ast);
-    } else if (kind != LOOK_TREE) {
-        l.ast->uses = NEW(a, NameUses);
-        l.ast->names_only = kind == LOOK_NAMES;
-        fe_check_parsed(l.ast);
-        look_sort_uses(&l);
-    }
+    else if (kind != LOOK_TREE)
+        check(&l, kind != LOOK_CHECKED);
     return l;
 }
 

@@ -1,6 +1,7 @@
-/* A look at a program, taken in a job: it is parsed and checked with the texts of open documents,
- * and the tree is asked what stands where. While the document does not parse, an earlier text of it
- * that did is looked at, with the places before and behind what has changed since. */
+/* A look at a program, taken in a process of its own: it is parsed and checked with the texts of
+ * open documents, and the tree is asked what stands where. While the document does not parse, an
+ * earlier text of it that did is looked at, with the places before and behind what has changed
+ * since. */
 #ifndef LSP_LOOK_H
 #define LSP_LOOK_H
 
@@ -23,9 +24,11 @@ typedef struct {
 typedef enum {
     LOOK_MESSAGES, /* as a compilation would: for its messages */
     LOOK_TREE,     /* at what can be parsed of the document, which is not checked */
-    LOOK_AS_IS,    /* at what can be parsed of the document */
-    LOOK_AROUND,   /* at a text that parses, if there is one in which `at` has a place */
-    LOOK_NAMES,    /* so, but only what names mean is asked, and nothing that comes after types */
+    LOOK_AS_IS,    /* at what can be parsed of the document, and what names mean there: nothing is
+                      done that comes after types */
+    LOOK_CHECKED,  /* at a text that parses, if there is one in which `at` has a place, with all
+                      that comes after types */
+    LOOK_NAMES,    /* at such a text, and what names mean there */
     LOOK_COMPLETE, /* so, but what stands at `at` is still being written: it is taken for a hole */
     LOOK_ARGUMENT, /* so, also if the text parses without the hole */
 } LookKind;
@@ -34,6 +37,11 @@ typedef enum {
  * `end`. */
 Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind, size_t at,
              size_t end);
+/* Looks at a document for messages, and keeps in mind what is seen: looks of this process at the
+ * same one begin with that. The files that it depends on. */
+FilesRead look_keep(Arena *a, const Documents *docs, const Document *doc);
+/* What is kept is also what is looked at while the document is broken. */
+void look_keep_more(void);
 /* The place in the tree of an offset of the document; false if it has none. */
 bool look_place(const Look *l, size_t at, uint32_t *place);
 /* Is it the document as it is now, without a syntax error? */
@@ -118,6 +126,7 @@ typedef struct {
     const cJSON *params;
     Position from, to; /* the position or range in params, 0 if there is none, ... */
     size_t at, end;    /* ... and their offsets */
+    const char *said;  /* what query_diagnostics has given, as text, or NULL */
     const char **why;  /* that there is no result: for people */
 } Query;
 
@@ -147,8 +156,8 @@ cJSON *query_tokens(const Query *q);
     "\"parameter\","                                                                               \
     "\"variable\",\"function\",\"enumMember\",\"operator\"],\"tokenModifiers\":[\"declaration\","  \
     "\"defaultLibrary\"]},\"full\":true}"
-/* {diagnostics, reads, parsed}: what is to be published, the files that were imported, and whether
- * the document was parsed without an error. */
+/* {diagnostics, parsed}: what is to be published, and whether the document was parsed without an
+ * error. */
 cJSON *query_diagnostics(const Query *q);
 
 /* --- show.c: types and definitions for people ------------------------------------------------ */

@@ -425,7 +425,8 @@ static bool stays(const Renaming *r, const Documents *docs, const Document *doc,
     DiagMessage first = {0};
     diag_take(first_error, &first); /* those from before */
     first = (DiagMessage){0};
-    then.look = look_at(r->look.a, docs, doc, LOOK_NAMES, 0, 0);
+    LookKind as_before = r->look.ast->names_only ? LOOK_NAMES : LOOK_CHECKED;
+    then.look = look_at(r->look.a, docs, doc, as_before, 0, 0);
     for (int i = 0; i < r->look.ast->files.n; i++) {
         File *f = fe_parse_besides(then.look.ast, r->look.ast->files.at[i]->path);
         if (f && r->look.ast->files.at[i]->module && !f->module)

@@ -1,4 +1,5 @@
-/* Children of the server. */
+/* Children of the server. An output ends with a zero byte: of what has none the process has failed.
+ * Behind one there may be words that say why. */
 #include "lsp/process/job.h"
 
 #include "base/arena.h"
@@ -13,26 +14,93 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static _Noreturn void child(int fd, JobWork *work, void *env)
+/* --- Descriptors ---------------------------------------------------------------------------- */
+
+/* A child that lives on with one of them would keep it open when its owner has closed it. */
+static struct {
+    int *at, n, cap;
+} held;
+
+void job_hold(int fd)
 {
+    if (held.n == held.cap) {
+        held.cap = held.cap ? 2 * held.cap : 16;
+        held.at = mem_or_exit(realloc(held.at, (size_t)held.cap * sizeof *held.at));
+    }
+    held.at[held.n++] = fd;
+}
+
+void job_close(int fd)
+{
+    for (int i = 0; i < held.n; i++)
+        if (held.at[i] == fd)
+            held.at[i--] = held.at[--held.n];
+    close(fd);
+}
+
+void job_begin_child(int kept)
+{
+    for (int i = 0; i < held.n; i++)
+        if (held.at[i] != kept)
+            close(held.at[i]);
+    held.n = 0;
     int null = open("/dev/null", O_RDWR); /* the protocol's descriptors are not for it */
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
+    close(null);
+}
+
+/* --- Limits --------------------------------------------------------------------------------- */
+
+void job_limit_time(int seconds)
+{
     signal(SIGALRM, SIG_DFL);
-    alarm(JOB_SECONDS);
+    alarm((unsigned)seconds);
+}
+
+void job_limit_memory(void)
+{
 #ifndef __SANITIZE_ADDRESS__ /* which maps much more than it has */
     struct rlimit memory = {(rlim_t)JOB_GB << 30, (rlim_t)JOB_GB << 30};
     setrlimit(RLIMIT_AS, &memory);
 #endif
-    char *text = work(env);
-    for (size_t at = 0, n = strlen(text); at < n;) {
-        ssize_t k = write(fd, text + at, n - at);
+}
+
+/* --- Output --------------------------------------------------------------------------------- */
+
+static void write_bytes(int fd, const char *bytes, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        ssize_t k = write(fd, bytes + at, n - at);
         if (k < 0 && errno != EINTR)
-            _exit(1);
+            return;
         at += k > 0 ? (size_t)k : 0;
     }
-    _exit(0);
 }
+
+void job_write(int fd, char *text)
+{
+    write_bytes(fd, text, strlen(text) + 1);
+    free(text);
+}
+
+void job_write_failure(int fd, const char *why)
+{
+    write_bytes(fd, "", 1);
+    write_bytes(fd, why, strlen(why) + 1);
+}
+
+void job_words(int status, char *why, size_t size)
+{
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        snprintf(why, size, "it took more than %d s", (int)JOB_SECONDS);
+    else if (WIFSIGNALED(status))
+        snprintf(why, size, "it ended by signal %d", WTERMSIG(status));
+    else
+        snprintf(why, size, "it ended with code %d", WEXITSTATUS(status));
+}
+
+/* --- A job ---------------------------------------------------------------------------------- */
 
 bool job_start(Job *j, JobWork *work, void *env)
 {
@@ -43,13 +111,18 @@ bool job_start(Job *j, JobWork *work, void *env)
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        child(ends[1], work, env);
+        job_begin_child(ends[1]);
+        job_limit_time(JOB_SECONDS);
+        job_limit_memory();
+        job_write(ends[1], work(env));
+        _exit(0);
     }
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
         return false;
     }
+    job_hold(ends[0]);
     *j = (Job){.pid = pid, .fd = ends[0]};
     return true;
 }
@@ -67,8 +140,8 @@ bool job_read(Job *j)
 static int bury(Job *j)
 {
     int status = 0;
-    close(j->fd);
-    while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR) {
+    job_close(j->fd);
+    while (j->pid && waitpid(j->pid, &status, 0) < 0 && errno == EINTR) {
     }
     *j = (Job){0};
     return status;
@@ -76,7 +149,8 @@ static int bury(Job *j)
 
 void job_cancel(Job *j)
 {
-    kill(j->pid, SIGKILL);
+    if (j->pid)
+        kill(j->pid, SIGKILL);
     free(j->out.bytes);
     bury(j);
 }
@@ -84,15 +158,15 @@ void job_cancel(Job *j)
 char *job_end(Job *j, char *why, size_t size)
 {
     char *text = j->out.bytes;
+    size_t n = j->out.n, k = text ? strlen(text) : 0;
+    bool ours = j->pid != 0;
     int status = bury(j);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && text)
+    if (text && k + 1 == n) /* the buffer has a zero byte of its own behind */
         return text;
+    if (text && k < n)
+        snprintf(why, size, "%s", text + k + 1);
+    else if (ours)
+        job_words(status, why, size);
     free(text);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(why, size, "it took more than %d s", (int)JOB_SECONDS);
-    else if (WIFSIGNALED(status))
-        snprintf(why, size, "it ended by signal %d", WTERMSIG(status));
-    else
-        snprintf(why, size, "it ended with code %d", WEXITSTATUS(status));
     return NULL;
 }

@@ -10,8 +10,8 @@
 enum { JOB_SECONDS = 10, JOB_GB = 2 }; /* at most */
 
 typedef struct {
-    pid_t pid; /* 0: none is at work */
-    int fd;    /* to be read when there is something */
+    int fd;    /* to be read when there is something; 0: none is at work */
+    pid_t pid; /* the process, 0: it is none of ours, but of a fork server */
     Buffer out;
 } Job;
 
@@ -25,5 +25,22 @@ bool job_read(Job *j);
 char *job_end(Job *j, char *why, size_t size);
 /* Ends a job; its output is lost. */
 void job_cancel(Job *j);
+
+/* --- For fork_server.c ----------------------------------------------------------------------- */
+
+/* A descriptor that children of this process do not have. */
+void job_hold(int fd);
+void job_close(int fd);
+/* In a child: closes what its parent holds, but `kept`, and takes the standard streams away. */
+void job_begin_child(int kept);
+/* From now on this process may take so long; 0: as long as it likes. */
+void job_limit_time(int seconds);
+void job_limit_memory(void);
+/* Writes an output, which is freed; what has no reader any more is lost. */
+void job_write(int fd, char *text);
+/* Writes that there is none, and why. */
+void job_write_failure(int fd, const char *why);
+/* How a process ended, of that status. */
+void job_words(int status, char *why, size_t size);
 
 #endif
