@@ -65,8 +65,10 @@ static void compare(Arena *a, const char *name, const Ast *was, const Concrete *
                     const char *text, size_t n, const Out *result)
 {
     const char *made = result->text ? result->text : "";
+    if (result->n == n && memcmp(made, text, n) == 0)
+        return;
     Concrete *after;
-    Ast *is = fe_parse_concrete(a, name, made, result->n, &after);
+    Ast *is = fe_parse_flat(a, name, made, result->n, &after);
     Out trees[2] = {{0}};
     if (!is)
         ice(NO_LOC, "%s: what was made is no program", name);
