@@ -22,6 +22,7 @@ enum {
 typedef enum {
     BY_SERVER, /* at once */
     BY_JOB,    /* of the text alone, or of no document */
+    BY_READY,  /* so, unless there is a worker that is ready: it makes a tree of its own anyway */
     BY_WORKER, /* a fork of the worker that knows the document, ... */
     BY_LOOK,   /* ... also as it was when it parsed, ... */
     BY_ALL,    /* ... and all others that are open */
@@ -59,7 +60,7 @@ static const Request requests[] = {
     QUERY("textDocument/rename", query_rename, BY_ALL, AT, "newName", NULL, NULL),
     QUERY("textDocument/completion", query_completion, BY_WORKER, AT, NULL, "completionProvider",
           "{\"triggerCharacters\":[\".\",\"#\"]}"),
-    QUERY("textDocument/signatureHelp", query_signature, BY_WORKER, AT, NULL,
+    QUERY("textDocument/signatureHelp", query_signature, BY_READY, AT, NULL,
           "signatureHelpProvider", "{\"triggerCharacters\":[\" \",\"(\"]}"),
     QUERY("textDocument/documentSymbol", query_symbols, BY_WORKER, WANTS_DOCUMENT, NULL,
           "documentSymbolProvider", "true"),
@@ -258,7 +259,9 @@ void server_diagnose(Server *s)
  * wait. */
 static bool find_worker(Server *s, const Request *r, Document *d, Worker **w)
 {
-    *w = r->by >= BY_WORKER ? server_worker(s, d, r->by == BY_ALL) : NULL;
+    *w = r->by >= BY_READY ? server_worker(s, d, r->by == BY_ALL) : NULL;
+    if (r->by == BY_READY && *w && !(*w)->begun)
+        *w = NULL;
     Task *first = server_idle_task(s);
     if (!first || *w || r->by < BY_WORKER)
         return first != NULL;
