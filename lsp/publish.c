@@ -42,31 +42,54 @@ static void fold_related(cJSON *diagnostic)
     free(s);
 }
 
-/* Keeps which files the diagnostics depend on. */
-static void keep_reads(Document *d, const cJSON *reads)
+static bool has_file(const FilesRead *all, const char *path)
+{
+    for (int i = 0; i < all->n; i++)
+        if (strcmp(all->at[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static void add_file(FilesRead *all, const char *path, const char *stamp)
+{
+    all->at[all->n++] =
+        (FileRead){mem_or_exit(strdup(path)), stamp ? mem_or_exit(strdup(stamp)) : NULL};
+}
+
+/* Keeps which files the document depends on: while it does not parse, those of before, too, since
+ * what is looked at is the text of before. */
+static void keep_reads(Document *d, const cJSON *reads, bool parsed)
 {
     const cJSON *f;
-    document_forget_reads(d);
-    d->known = true;
-    d->reads.at = mem_or_exit(calloc((size_t)cJSON_GetArraySize(reads) + 1, sizeof *d->reads.at));
+    size_t most = (size_t)cJSON_GetArraySize(reads) + (size_t)d->reads.n + 1;
+    FilesRead all = {.at = mem_or_exit(calloc(most, sizeof *all.at))};
     cJSON_ArrayForEach(f, reads)
     {
-        const char *path = cJSON_GetStringValue(cJSON_GetArrayItem(f, 0)),
-                   *stamp = cJSON_GetStringValue(cJSON_GetArrayItem(f, 1));
-        d->reads.at[d->reads.n++] =
-            (FileRead){mem_or_exit(strdup(path)), stamp ? mem_or_exit(strdup(stamp)) : NULL};
+        add_file(&all, cJSON_GetStringValue(cJSON_GetArrayItem(f, 0)),
+                 cJSON_GetStringValue(cJSON_GetArrayItem(f, 1)));
     }
+    for (int i = 0; !parsed && i < d->reads.n; i++) {
+        const FileRead *old = &d->reads.at[i];
+        char *now = old->stamp ? file_stamp(old->path, true) : NULL;
+        if (!has_file(&all, old->path))
+            add_file(&all, old->path, now);
+        free(now);
+    }
+    document_forget_reads(d);
+    d->reads = all;
+    d->known = true;
 }
 
 void server_publish(Server *s, Document *d, Worker *w, const char *text, const char *why)
 {
     cJSON *made = text ? cJSON_Parse(text) : NULL, *o;
     cJSON *all = made ? cJSON_DetachItemFromObjectCaseSensitive(made, "diagnostics") : failure(why);
+    bool parsed = cJSON_IsTrue(json_member(made, "parsed"));
     if (made)
-        keep_reads(d, json_member(made, "reads"));
+        keep_reads(d, json_member(made, "reads"), parsed);
     if (made && w)
         worker_has_begun(w, json_member(made, "mb")->valuedouble);
-    if (made && cJSON_IsTrue(json_member(made, "parsed"))) {
+    if (parsed) {
         free(d->good);
         d->good = mem_or_exit(malloc(d->n + 1));
         memcpy(d->good, d->text, d->n + 1);

@@ -114,7 +114,7 @@ Worker *server_start_worker(Server *s, Document *d, Task *first, const ForkServe
         return NULL;
     first->doc = w->doc = d;
     first->worker = w;
-    document_forget_reads(d); /* they may be others now */
+    d->known = false; /* which files it depends on: they may be others now */
     w->since = s->changes;
     w->used = ++s->uses;
     d->stale = false;

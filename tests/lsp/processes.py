@@ -208,6 +208,24 @@ def files_change_behind(c):
 
 
 @session
+def files_change_behind_a_broken_text(c):
+    """What is shown is the text before, with what that imported."""
+    with tempfile.TemporaryDirectory() as d:
+        main, lib, broken = f'file://{d}/main.sf', f'{d}/lib.sf', MAIN.replace('import "lib"', '(')
+        write(lib, LIB)
+        c.open(main, MAIN)
+        same(c.checked(main), [])
+        for name in 'xyz':
+            write(lib, LIB.replace('x', name))
+            c.change(main, broken)
+            for _ in range(3):
+                holds(c.at('hover', main, *place(broken, 'tw^ice'))['contents']['value'], f'twice ({name}: i32)')
+            assert c.checked(main)
+            write(lib, LIB.replace('i32', 'i64'))
+            holds(c.at('hover', main, *place(broken, 'tw^ice'))['contents']['value'], 'twice (x: i64)')
+
+
+@session
 def other_documents_change(c):
     """References are found in all documents as they are now, not as they were when the worker began."""
     lib, main = 'file:///nowhere/lib.sf', 'file:///nowhere/main.sf'
