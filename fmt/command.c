@@ -8,19 +8,21 @@
 #include "command/source.h"
 #include "fmt/layout.h"
 #include "frontend/frontend.h"
+#include "packages/record.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
-static const char about[] = "usage: minifut fmt [--check] [-w] [FILES|FOLDERS]\n"
-                            "\n"
-                            "Formats programs, each in its file; without files, standard input to "
-                            "standard output. Of a folder those in it and\n"
-                            "below, without hidden ones and the packages in a `lib` beside a "
-                            "`futhark.pkg`. Constructs that stand on\n"
-                            "one line stay there if there is room, those in several lines stay in "
-                            "several. Comments are kept.\n";
+static const char about[] =
+    "usage: minifut fmt [--check] [-w] [FILES|FOLDERS]\n"
+    "\n"
+    "Formats programs, each in its file; without files, standard input to "
+    "standard output. Of a folder those in it and\n"
+    "below, without hidden ones and those that packages have brought into a "
+    "`lib`. Constructs that stand on\n"
+    "one line stay there if there is room, those in several lines stay in "
+    "several. Comments are kept.\n";
 
 /* --- One program ---------------------------------------------------------------------------- */
 
@@ -107,6 +109,7 @@ typedef struct {
     bool check, write, tokens; /* options */
     bool any;                  /* was a file or folder given? */
     Paths files;
+    PackageFiles *packages;
     int code; /* of folders */
 } Command;
 
@@ -117,12 +120,17 @@ static void cannot_read(void *env, const char *folder)
     c->code = EXIT_USER;
 }
 
+static bool is_of_package(void *env, const char *path, size_t folder)
+{
+    return package_has_file(((Command *)env)->packages, path, folder);
+}
+
 static int take_file(void *env, const char *word)
 {
     Command *c = env;
     c->any = true;
     if (folder_is(word)) {
-        FolderSearch s = {.a = c->a, .unread = cannot_read, .env = c};
+        FolderSearch s = {.a = c->a, .unread = cannot_read, .passes = is_of_package, .env = c};
         folder_search(&s, word);
         vec_append(c->a, &c->files, &s.files);
     } else {
@@ -186,6 +194,7 @@ static int format(const Command *c, const char *path)
 int fmt_main(int argc, char **argv)
 {
     Command c = {.a = arena_new()};
+    c.packages = package_files_new(c.a);
     const ArgRow rows[] = {
         {"--check", "writes nothing: names the files that are not formatted (exit code 1)",
          .flag = &c.check},

@@ -142,6 +142,13 @@ def folders(folder, there):
     ours = [there(f'all/{name}') for name in ('a.sf', 'b.fut', 'in/c.sf', 'in/deep/d.sf', 'lib/own.sf')]
     others = [there(f'all/{name}') for name in ('.git/e.sf', '.f.sf', 'notes.txt', 'in/sf', 'pkg/lib/github.com/x/y/g.fut')]
     ours.append(there('all/pkg/main.fut'))
+    for project, record in (('own', ''), ('noted', 'Files.\ngithub.com/x/y 1.0.0 abc\n  0f g.fut\n')):  # packages that they are themselves
+        there(f'all/{project}/futhark.pkg', b'package github.com/me/own\nrequire { github.com/x/y 1.0.0 }\n')
+        ours.append(there(f'all/{project}/lib/github.com/me/own/o.fut'))
+        others.append(there(f'all/{project}/lib/github.com/x/y/g.fut'))
+        if record:
+            there(f'all/{project}/lib/.minifut-packages', record.encode())
+            ours.append(there(f'all/{project}/lib/github.com/x/y/of_the_user.fut'))
     broken = there('all/in/broken.sf', BROKEN)
     there('all/pkg/futhark.pkg', b'require {}\n')
     os.symlink('..', f'{folder}/all/in/up')
