@@ -6,6 +6,7 @@
 #include "lsp/look.h"
 
 #include "base/intern.h"
+#include "packages/record.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ typedef struct {
 typedef struct {
     const Query *q;
     Look look;
+    PackageFiles *packages;
     Site at;
     Family family;
     Sites sites;  /* of all files, in the order of the walk */
@@ -206,6 +208,16 @@ static void find_family(Renaming *r)
 
 /* --- What is asked -------------------------------------------------------------------------- */
 
+/* May the file be changed? Those of packages are as they were published. */
+static bool may_be_changed(const Renaming *r, const File *f)
+{
+    return !package_has_file(r->packages, f->path, 0) ||
+           query_refuse(r->q,
+                        "`%s` stands in %s, which is of a package: the next `minifut pkg sync` "
+                        "would undo the change, or refuse to",
+                        r->family.name, f->path);
+}
+
 /* Looks at the name under the cursor; false: it cannot be renamed. */
 static bool find_name(Renaming *r)
 {
@@ -223,7 +235,8 @@ static bool find_name(Renaming *r)
         return query_refuse(q, "`%s` is called so by the language", name);
     if (!name_within(l->ast->main, r->at.loc, name).beg)
         return query_refuse(q, "there is no name here that can be changed");
-    return true;
+    r->packages = package_files_new(q->a);
+    return may_be_changed(r, look_file(l, r->at.def));
 }
 
 cJSON *query_renamable(const Query *q)
@@ -486,6 +499,8 @@ cJSON *query_rename(const Query *q)
         Changes cs = changes_of(&r, all, f);
         if (!cs.n)
             continue;
+        if (!may_be_changed(&r, f))
+            return NULL;
         Document *d = changed(&r, f, &cs, name);
         d->next = then.first;
         then.first = d;

@@ -253,6 +253,33 @@ def over_files(minifut):
 
 
 @case
+def files_of_packages(minifut):
+    """... are not changed: neither what they define, nor what must be called as they do; others in `lib` are."""
+    with tempfile.TemporaryDirectory() as d:
+        d = os.path.realpath(d)
+        files = {'futhark.pkg': 'package github.com/me/own\nrequire { github.com/x/y 1.0.0 }\n',
+                 'lib/.minifut-packages': 'Files.\ngithub.com/x/y 1.0.0 abc\n  0f y.fut\n',
+                 'lib/github.com/x/y/y.fut': 'def theirs = 1i32\nmodule type has = { val what: i32 }\n',
+                 'lib/github.com/me/own/own.fut': 'import "../../x/y/y"\ndef ours = theirs + 1\nmodule m: has = { def what = 3i32 }\n',
+                 'main.fut': 'import "lib/github.com/me/own/own"\nimport "lib/github.com/x/y/y"\ndef f = ours + theirs\n'}
+        for name, text in files.items():
+            os.makedirs(os.path.dirname(f'{d}/{name}'), exist_ok=True)
+            with open(f'{d}/{name}', 'w', encoding='ascii') as f:
+                f.write(text)
+        c = Client(minifut, folders=[uri(d)])
+        main, own = 'main.fut', 'lib/github.com/me/own/own.fut'
+        for name in (main, own):
+            c.open(uri(f'{d}/{name}'), files[name])
+        got = rename(c, uri(f'{d}/{main}'), files[main], '= o^urs', 'mine')
+        same(sorted(got), sorted(uri(f'{d}/{name}') for name in (main, own)))
+        for name, marked in ((main, '+ th^eirs'), (own, '= th^eirs'), (own, 'def wh^at')):
+            holds(rename(c, uri(f'{d}/{name}'), files[name], marked, 'other'), 'y/y.fut, which is of a package')
+        line, character = place(files[main], '+ th^eirs')
+        same(c.error('textDocument/prepareRename', textDocument={'uri': uri(f'{d}/{main}')}, position={'line': line, 'character': character}), -32803)
+        same(c.stop(), 0)
+
+
+@case
 def without_folders(minifut):
     """The folder of the file counts, or all below one with a futhark.pkg."""
     with tempfile.TemporaryDirectory() as d:
