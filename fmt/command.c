@@ -13,6 +13,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char about[] =
     "usage: minifut fmt [--check] [-w] [FILES|FOLDERS]\n"
@@ -145,6 +147,19 @@ static int cannot_write(const char *path)
     return EXIT_USER;
 }
 
+/* Files are replaced, for which nobody has to be allowed to write them: those who are not must not
+ * do it that way. Who may do all, neither. */
+static bool is_read_only(const char *path)
+{
+    struct stat st;
+    bool locked = access(path, W_OK) != 0;
+    if (!locked && stat(path, &st) == 0 && !(st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH))) {
+        errno = EACCES;
+        locked = true;
+    }
+    return locked;
+}
+
 /* Standard input, as a file of that name in messages. */
 static char *read_stdin(Arena *a, size_t *n)
 {
@@ -183,7 +198,7 @@ static int format(const Command *c, const char *path)
         if (fwrite(o.text ? o.text : "", 1, o.n, stdout) != o.n || fflush(stdout) != 0)
             code = cannot_write("to standard output");
     } else if (ok && !c->check && !same) {
-        if (!out_write_file(&o, path))
+        if (is_read_only(path) || !out_write_file(&o, path))
             code = cannot_write(path);
     }
     out_free(&o);

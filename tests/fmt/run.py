@@ -207,6 +207,12 @@ def command(folder):
     case('no such file', None if run('fmt', f'{folder}/none.sf').returncode == 1 else 'no error')
     case('-w without files', None if run('fmt', '-w').returncode == 2 else 'no error')
     case('--check with -w', None if run('fmt', '-w', '--check', a).returncode == 2 else 'no error')
+    locked, free = there('locked.sf'), there('free.sf')
+    os.chmod(locked, 0o444)
+    got = run('fmt', locked, free)
+    case('a file that may not be written', None if got.returncode == 1 and f'cannot write {locked}: Permission denied'.encode() in got.stderr else got)
+    case('it stays, others are formatted', None if (read(locked), read(free)) == (UGLY, NICE) else (read(locked), read(free)))
+    case('--check of it', None if run('fmt', '--check', locked).stdout.decode() == f'{locked}\n' else 'it is not named')
     with open('/dev/full', 'wb') as full:
         got = subprocess.run([MINIFUT, 'fmt'], input=UGLY, stdout=full, stderr=subprocess.PIPE)
     case('a full output', None if got.returncode == 1 and b'cannot write' in got.stderr else got)
