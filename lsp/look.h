@@ -9,16 +9,16 @@
 #include "lsp/client.h"
 #include "lsp/documents.h"
 #include "lsp/json.h"
+#include "lsp/mend.h"
 
 typedef struct {
     Arena *a;
     const Documents *docs;
     const Document *doc;
-    Lines now;          /* of the document */
-    Ast *ast;           /* checked, if the look is for more than messages */
-    size_t front, back; /* so much is the same at the beginning and at the end of the document and
-                           of ast->main */
-    VEC(Lines) lines;   /* of ast->files, as far as they were asked for */
+    Lines now;        /* of the document */
+    Ast *ast;         /* checked, if the look is for more than messages */
+    Runs runs;        /* what is the same in the document and in ast->main */
+    VEC(Lines) lines; /* of ast->files, as far as they were asked for */
 } Look;
 
 typedef enum {
@@ -44,6 +44,8 @@ FilesRead look_keep(Arena *a, const Documents *docs, const Document *doc);
 void look_keep_more(void);
 /* The place in the tree of an offset of the document; false if it has none. */
 bool look_place(const Look *l, size_t at, uint32_t *place);
+/* ... or that of the text before it that has one. */
+uint32_t look_nearest(const Look *l, size_t at);
 /* Is it the document as it is now, without a syntax error? */
 bool look_is_current(const Look *l);
 /* The offset in the document of a place in its tree; false: it is in a part that has changed. */

@@ -86,7 +86,7 @@ static cJSON *hover_site(Look *l, const Site *s)
 
 cJSON *query_hover(const Query *q)
 {
-    Look l = look_at(q->a, q->docs, q->doc, LOOK_NAMES, q->at, q->at);
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_CHECKED, q->at, q->at);
     Innermost in = {0};
     Site s;
     if (!look_place(&l, q->at, &in.place))

@@ -178,7 +178,7 @@ static void def_hints(void *env, const Def *d)
 
 cJSON *query_hints(const Query *q)
 {
-    Hints h = {q, look_at(q->a, q->docs, q->doc, LOOK_NAMES, q->at, q->at), cJSON_CreateArray()};
+    Hints h = {q, look_at(q->a, q->docs, q->doc, LOOK_CHECKED, q->at, q->at), cJSON_CreateArray()};
     sites_of_file(h.look.ast, h.look.ast->main,
                   &(Visit){.env = &h, .exp = exp_hints, .def = def_hints});
     return h.all;
