@@ -94,10 +94,11 @@ typedef struct {
 } Visit;
 
 void sites_of_file(const Ast *ast, const File *f, const Visit *v);
-/* May other files know what it names? */
-bool site_is_shared(const Site *s);
 /* Are both names of one thing? */
 bool site_same(const Site *a, const Site *b);
+/* Checks the files of the workspace that may have the name of a site, beside the program, since
+ * they lead to a file where it is defined: they become files of the look. */
+void sites_look_at_readers(Look *l, const Client *client, const Site *s);
 /* Where the constructor of the site is written in a type; false if it is nowhere. */
 bool constructor_written(const Ast *ast, const Site *s, Site *out);
 /* The binding of what is defined at a place, of those that the tree has no room for (NameUse). */

@@ -233,11 +233,6 @@ void sites_of_file(const Ast *ast, const File *f, const Visit *v)
     }
 }
 
-bool site_is_shared(const Site *s)
-{
-    return s->bind && (s->bind->kind == BIND_DEF || s->bind->kind >= BIND_TYPE);
-}
-
 bool site_same(const Site *a, const Site *b)
 {
     bool one_place = a->def.beg && a->def.beg == b->def.beg;
@@ -259,13 +254,32 @@ static void find_written(void *env, const Site *s)
         *w->found = *s;
 }
 
-bool constructor_written(const Ast *ast, const Site *s, Site *out)
+static bool written_in(const Ast *ast, const File *f, const Site *s, Site *out)
 {
     *out = (Site){0};
-    for (int i = 0; i < ast->files.n; i++)
-        sites_of_file(ast, ast->files.at[i],
-                      &(Visit){.env = &(Written){s, out}, .site = find_written});
+    sites_of_file(ast, f, &(Visit){.env = &(Written){s, out}, .site = find_written});
     return out->sum != NULL;
+}
+
+bool constructor_written(const Ast *ast, const Site *s, Site *out)
+{
+    bool found = false;
+    for (int i = 0; i < ast->files.n && !found; i++)
+        found = written_in(ast, ast->files.at[i], s, out);
+    return found;
+}
+
+void sites_look_at_readers(Look *l, const Client *client, const Site *s)
+{
+    Site written;
+    int n = l->ast->files.n;
+    bool shared = s->bind && (s->bind->kind == BIND_DEF || s->bind->kind >= BIND_TYPE);
+    const File *of = shared ? look_file(l, s->def) : NULL;
+    if (of)
+        look_at_readers(l, client, of, s->bind->name);
+    for (int i = 0; s->sum && i < n; i++)
+        if (written_in(l->ast, l->ast->files.at[i], s, &written))
+            look_at_readers(l, client, l->ast->files.at[i], s->name);
 }
 
 /* --- What is asked of a place --------------------------------------------------------------- */

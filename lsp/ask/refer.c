@@ -63,9 +63,8 @@ static cJSON *all_sites(const Query *q, bool binder, bool places)
     Site s;
     if (!look_place(&l, q->at, &place) || !site_at(&l, place, &s) || !(s.bind || s.sum))
         return NULL;
-    const File *of = s.bind && places ? look_file(&l, s.def) : NULL;
-    if (of && site_is_shared(&s))
-        look_at_readers(&l, q->client, of, s.bind->name);
+    if (places)
+        sites_look_at_readers(&l, q->client, &s);
     References r = {&l, &s, binder, places, cJSON_CreateArray()};
     Visit v = {.env = &r, .site = add_reference};
     for (int i = 0; i < l.ast->files.n; i++)

@@ -483,8 +483,7 @@ cJSON *query_rename(const Query *q)
     const char *name = intern(json_string(q->params, "newName"));
     if (!find_name(&r) || !may_be_called(&r, name))
         return NULL;
-    if (site_is_shared(&r.at))
-        look_at_readers(&r.look, q->client, look_file(&r.look, r.at.def), r.family.name);
+    sites_look_at_readers(&r.look, q->client, &r.at);
     int errors = diag_errors();
     collect(&r);
     find_family(&r);

@@ -252,6 +252,30 @@ def over_files(minifut):
         same(c.stop(), 0)
 
 
+SHAPES = {'lib.sf': 'type shape = #circle f32 | #dot\n',
+          'main.sf': 'import "lib"\ndef f (s: shape) = match s case #circle r -> r case #dot -> 0\n',
+          'own.sf': 'import "lib"\nmodule m = {\n  type other = #circle i32\n  def f (c: other) = match c case #circle r -> r\n}\n'}
+
+
+@case
+def parts_of_types(minifut):
+    """Constructors in files that import the type."""
+    with tempfile.TemporaryDirectory() as d:
+        d = os.path.realpath(d)
+        for name, text in SHAPES.items():
+            with open(f'{d}/{name}', 'w', encoding='ascii') as f:
+                f.write(text)
+        c = Client(minifut, folders=[uri(d)])
+        lib = SHAPES['lib.sf']
+        c.open(uri(f'{d}/lib.sf'), lib)
+        got = rename(c, uri(f'{d}/lib.sf'), lib, '#cir^cle', 'round')
+        same({os.path.basename(f): applied(SHAPES[os.path.basename(f)], edits) for f, (_, edits) in got.items()},
+             {f: SHAPES[f].replace('circle', 'round') for f in ('lib.sf', 'main.sf')})  # own.sf has another sum
+        found = c.at('references', uri(f'{d}/lib.sf'), *place(lib, '#cir^cle'), context={'includeDeclaration': True})
+        same(sorted(os.path.basename(r['uri']) for r in found), ['lib.sf', 'main.sf'])
+        same(c.stop(), 0)
+
+
 @case
 def files_of_packages(minifut):
     """... are not changed: neither what they define, nor what must be called as they do; others in `lib` are."""
