@@ -79,9 +79,12 @@ typedef struct {
                           * application of a parametric module makes; {0, 0}: nowhere */
     const AExp *use;     /* the expression that it is, NULL if it is bound here or in a type */
     bool binds;          /* it is bound here */
-    const char *sum;     /* a constructor: those of its sum, interned; without a binding */
-    const AType *of;     /* ... and the sum, where it is used */
-    const TypeExp *alt;  /* ... as it is written, where it binds */
+    const char *whole; /* a constructor or a field: what it is a part of, which is said by the names
+                        * of all its parts, interned; without a binding */
+    const AType *of;   /* ... and that, where it is used */
+    const TypeExp *alt; /* ... a constructor as it is written, where it binds */
+    bool field;         /* ... a field, ... */
+    bool pun;           /* ... which is also the variable that has its value: `{x}` */
 } Site;
 
 /* What a walk over a file calls, where not NULL. */
@@ -99,8 +102,8 @@ bool site_same(const Site *a, const Site *b);
 /* Checks the files of the workspace that may have the name of a site, beside the program, since
  * they lead to a file where it is defined: they become files of the look. */
 void sites_look_at_readers(Look *l, const Client *client, const Site *s);
-/* Where the constructor of the site is written in a type; false if it is nowhere. */
-bool constructor_written(const Ast *ast, const Site *s, Site *out);
+/* Where the constructor or field of the site is written in a type; false if it is nowhere. */
+bool part_written(const Ast *ast, const Site *s, Site *out);
 /* The binding of what is defined at a place, of those that the tree has no room for (NameUse). */
 const Binding *bound_at(const Ast *ast, Loc loc);
 /* The declaration of the type that is written around a place, or NULL. */
