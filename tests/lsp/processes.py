@@ -26,6 +26,15 @@ def children(pid):
     return found
 
 
+def is_ours(pid):
+    """Does it live, and is it the compiler?"""
+    try:
+        with open(f'/proc/{pid}/cmdline', 'rb') as f:
+            return b'minifut' in f.read()  # nothing is left of one that has ended
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def until(ask, what, seconds=10):
     """What `ask` gives as soon as that is something."""
     end = time.monotonic() + seconds
@@ -275,5 +284,4 @@ def nothing_is_left(minifut):
         same(len(workers), 3)
         end(c)
         c.process.wait(10)
-        until(lambda: not any(os.path.exists(f'/proc/{pid}') and b'minifut' in open(f'/proc/{pid}/cmdline', 'rb').read() for pid in workers),  # pylint: disable=cell-var-from-loop,consider-using-with
-              'workers end')
+        until(lambda: not any(map(is_ours, workers)), 'workers end')  # pylint: disable=cell-var-from-loop
