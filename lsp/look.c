@@ -131,24 +131,24 @@ static bool parses(void *env, Text text)
     return parse(env, text.text, text.n)->main->parsed;
 }
 
-/* Looks at a text that parses in the place of the document, which does not; false: there is none.
- */
+/* Looks at a text that parses in the place of the document, which does not; false: there has been
+ * none yet. */
 static bool take_mended(Look *l)
 {
     const Document *d = l->doc;
-    Text now = {d->text, d->n}, good = {d->good ? d->good : "", d->good ? d->n_good : 0};
+    Text now = {d->text, d->n}, good = {d->good, d->n_good};
     Runs runs = {0};
-    if (d->exp) /* there are no definitions */
+    if (!good.text)
         return false;
     Text text = text_mended(l->a, now, good, parses, l, &runs);
     Ast *ast = parse(l, text.text, text.n);
     if (ast->main->parsed) {
         l->ast = ast;
         l->runs = runs;
-    } else if (d->good) {
-        take_tree(l, parse(l, d->good, d->n_good));
+    } else {
+        take_tree(l, parse(l, good.text, good.n));
     }
-    return ast->main->parsed || d->good;
+    return true;
 }
 
 /* Of a place the binding that was made first: others are of copies. */
@@ -210,14 +210,12 @@ FilesRead look_keep(Arena *a, const Documents *docs, const Document *doc)
 
 void look_keep_more(void)
 {
-    Look l = kept.look;
-    bool parsed = l.ast->main->parsed;
-    if (!parsed && !kept.mended.ast && take_mended(&l)) {
-        check(&l, false);
+    Look l = kept.mended.ast ? kept.mended : kept.look;
+    if (!l.ast->main->parsed && take_mended(&l))
         kept.mended = l;
-    } else if (parsed && !l.ast->checker) { /* what it imports does not parse */
-        check(&l, true);
-    }
+    if (!l.ast
+             ->checker) /* nor does the document if it never parsed, or something that it imports */
+        check(&l, false);
 }
 
 /* The look at the document with a hole, or at a text that parses, if the document itself does not,
