@@ -124,12 +124,28 @@ static int counterpart(const Pieces *in, const Piece *p)
     return first;
 }
 
-/* What stands in the place of a piece that does not parse, of which the one before it was number
- * `last` before. One without a counterpart may have been that which followed there. */
-static Text instead(const Pieces *now, const Pieces *then, const Piece *same, int last)
+/* How many pieces of `all` from number `from` on have no counterpart in the others. */
+static int alone(const Pieces *all, int from, const Pieces *others)
 {
-    bool other = last + 1 < then->n && counterpart(now, &then->at[last + 1]) < 0;
-    return same ? same->text : other ? then->at[last + 1].text : (Text){"\n", 1};
+    int n = 0;
+    while (from + n < all->n && counterpart(others, &all->at[from + n]) < 0)
+        n++;
+    return n;
+}
+
+/* What stands in the place of piece i, which does not parse: number k before, else what followed
+ * number `last` if that is gone; and what came then and is gone, which may be a part of the piece
+ * now, unless it is what the next pieces were. `last` becomes the last one of these. */
+static Text instead(const Pieces *now, int i, const Pieces *then, int k, int *last)
+{
+    int from = k >= 0 ? k : *last + 1;
+    int gone = alone(then, from + (k >= 0), now), others = alone(now, i + 1, then);
+    if (k < 0 && !gone)
+        return (Text){"\n", 1};
+    int parts = (k >= 0) + gone - (others < gone ? others : gone);
+    *last = from + (parts ? parts : 1) - 1;
+    const Text *first = &then->at[from].text, *end = &then->at[*last].text;
+    return (Text){first->text, (size_t)(end->text + end->n - first->text)};
 }
 
 Text text_mended(Arena *a, Text text, Text before, TextParses *parses, void *env, Runs *runs)
@@ -139,14 +155,13 @@ Text text_mended(Arena *a, Text text, Text before, TextParses *parses, void *env
     for (int i = 0, last = -1; i < now.n; i++) {
         const Piece *p = &now.at[i];
         int k = counterpart(&then, p);
-        const Piece *q = k >= 0 ? &then.at[k] : NULL;
-        bool keep = q && same_text(p->text, q->text);
+        bool keep = k >= 0 && same_text(p->text, then.at[k].text);
         if (!keep)
             keep = parses(env, (Text){arena_strndup(a, p->text.text, p->text.n), p->text.n});
-        Text put = keep ? p->text : instead(&now, &then, q, last);
+        last = k >= 0 ? k : last;
+        Text put = keep ? p->text : instead(&now, i, &then, k, &last);
         runs_compare(a, runs, p->text, (size_t)(p->text.text - text.text), put, o.n);
         out_putn(&o, put.text, put.n);
-        last = k >= 0 ? k : last + 1;
     }
     size_t n = o.n;
     return (Text){out_keep(&o, a), n};
