@@ -85,9 +85,9 @@ static Chunk *usual_chunk(void)
 static void push_chunk(Arena *a, size_t size)
 {
     bool usual = CHUNK_SIZE > 1 && size <= CHUNK_SIZE;
-    Chunk *c = usual ? usual_chunk() : mem_or_exit(malloc(sizeof(Chunk) + size));
+    Chunk *c = usual ? usual_chunk() : mem_or_exit(calloc(1, sizeof(Chunk) + size));
     if (!usual)
-        c->size = c->touched = size;
+        c->size = size;
     c->used = 0;
     c->prev = a->top;
     a->top = c;

@@ -54,11 +54,10 @@ static bool has_enough(const FolderSearch *s)
     return s->most && (s->files.n >= s->most || s->looked > 20 * s->most);
 }
 
-static void search(FolderSearch *s, const char *folder, const Way *up)
+static void search(FolderSearch *s, const char *folder, size_t start, const Way *up)
 {
     struct stat st;
     Paths names = {0};
-    bool project = false;
     if (stat(folder, &st) != 0 || !entries(s, folder, &names)) {
         if (s->unread)
             s->unread(s->env, folder);
@@ -66,18 +65,15 @@ static void search(FolderSearch *s, const char *folder, const Way *up)
     }
     Way way = {st.st_dev, st.st_ino, up, up ? up->depth + 1 : 0};
     bool slash = folder[strlen(folder) - 1] == '/';
-    for (int i = 0; i < names.n; i++)
-        project |= strcmp(names.at[i], "futhark.pkg") == 0;
     s->looked += names.n;
     for (int i = 0; i < names.n && !has_enough(s); i++) {
         const char *name = names.at[i],
                    *path = arena_printf(s->a, slash ? "%s%s" : "%s/%s", folder, name);
-        bool packages = project && strcmp(name, "lib") == 0;
         bool program = name[source_stem(name)] != 0;
         if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-            if (!s->flat && way.depth < DEEPEST && !on_way(&way, &st) && (s->packages || !packages))
-                search(s, path, &way);
-        } else if (program) {
+            if (!s->flat && way.depth < DEEPEST && !on_way(&way, &st))
+                search(s, path, start, &way);
+        } else if (program && !(s->passes && s->passes(s->env, path, start))) {
             vec_push(s->a, &s->files, path);
         }
     }
@@ -85,5 +81,5 @@ static void search(FolderSearch *s, const char *folder, const Way *up)
 
 void folder_search(FolderSearch *s, const char *folder)
 {
-    search(s, folder, NULL);
+    search(s, folder, strlen(folder), NULL);
 }

@@ -11,13 +11,15 @@ typedef VEC(const char *) Paths;
 
 typedef struct {
     Arena *a;
-    bool packages; /* those of packages, too: in a folder `lib` beside a `futhark.pkg` */
-    bool flat;     /* none of folders below */
-    int most;      /* files, and twenty times as many names that are none; 0: any number */
-    int looked;    /* so many names so far */
-    Paths files;   /* found so far */
+    bool flat;   /* none of folders below */
+    int most;    /* files, and twenty times as many names that are none; 0: any number */
+    int looked;  /* so many names so far */
+    Paths files; /* found so far */
     /* Is told of a folder that cannot be read (errno); NULL: nobody is. */
     void (*unread)(void *env, const char *folder);
+    /* Says which files are passed over, by their paths, which begin with the folder, of so many
+     * bytes; NULL: none. */
+    bool (*passes)(void *env, const char *path, size_t folder);
     void *env;
 } FolderSearch;
 

@@ -8,19 +8,23 @@
 #include "command/source.h"
 #include "fmt/layout.h"
 #include "frontend/frontend.h"
+#include "packages/record.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-static const char about[] = "usage: minifut fmt [--check] [-w] [FILES|FOLDERS]\n"
-                            "\n"
-                            "Formats programs, each in its file; without files, standard input to "
-                            "standard output. Of a folder those in it and\n"
-                            "below, without hidden ones and the packages in a `lib` beside a "
-                            "`futhark.pkg`. Constructs that stand on\n"
-                            "one line stay there if there is room, those in several lines stay in "
-                            "several. Comments are kept.\n";
+static const char about[] =
+    "usage: minifut fmt [--check] [-w] [FILES|FOLDERS]\n"
+    "\n"
+    "Formats programs, each in its file; without files, standard input to "
+    "standard output. Of a folder those in it and\n"
+    "below, without hidden ones and those that packages have brought into a "
+    "`lib`. Constructs that stand on\n"
+    "one line stay there if there is room, those in several lines stay in "
+    "several. Comments are kept.\n";
 
 /* --- One program ---------------------------------------------------------------------------- */
 
@@ -65,8 +69,10 @@ static void compare(Arena *a, const char *name, const Ast *was, const Concrete *
                     const char *text, size_t n, const Out *result)
 {
     const char *made = result->text ? result->text : "";
+    if (result->n == n && memcmp(made, text, n) == 0)
+        return;
     Concrete *after;
-    Ast *is = fe_parse_concrete(a, name, made, result->n, &after);
+    Ast *is = fe_parse_flat(a, name, made, result->n, &after);
     Out trees[2] = {{0}};
     if (!is)
         ice(NO_LOC, "%s: what was made is no program", name);
@@ -105,6 +111,7 @@ typedef struct {
     bool check, write, tokens; /* options */
     bool any;                  /* was a file or folder given? */
     Paths files;
+    PackageFiles *packages;
     int code; /* of folders */
 } Command;
 
@@ -115,12 +122,17 @@ static void cannot_read(void *env, const char *folder)
     c->code = EXIT_USER;
 }
 
+static bool is_of_package(void *env, const char *path, size_t folder)
+{
+    return package_has_file(((Command *)env)->packages, path, folder);
+}
+
 static int take_file(void *env, const char *word)
 {
     Command *c = env;
     c->any = true;
     if (folder_is(word)) {
-        FolderSearch s = {.a = c->a, .unread = cannot_read, .env = c};
+        FolderSearch s = {.a = c->a, .unread = cannot_read, .passes = is_of_package, .env = c};
         folder_search(&s, word);
         vec_append(c->a, &c->files, &s.files);
     } else {
@@ -133,6 +145,19 @@ static int cannot_write(const char *path)
 {
     fprintf(stderr, "minifut fmt: cannot write %s: %s\n", path, strerror(errno));
     return EXIT_USER;
+}
+
+/* Files are replaced, for which nobody has to be allowed to write them: those who are not must not
+ * do it that way. Who may do all, neither. */
+static bool is_read_only(const char *path)
+{
+    struct stat st;
+    bool locked = access(path, W_OK) != 0;
+    if (!locked && stat(path, &st) == 0 && !(st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH))) {
+        errno = EACCES;
+        locked = true;
+    }
+    return locked;
 }
 
 /* Standard input, as a file of that name in messages. */
@@ -173,7 +198,7 @@ static int format(const Command *c, const char *path)
         if (fwrite(o.text ? o.text : "", 1, o.n, stdout) != o.n || fflush(stdout) != 0)
             code = cannot_write("to standard output");
     } else if (ok && !c->check && !same) {
-        if (!out_write_file(&o, path))
+        if (is_read_only(path) || !out_write_file(&o, path))
             code = cannot_write(path);
     }
     out_free(&o);
@@ -184,6 +209,7 @@ static int format(const Command *c, const char *path)
 int fmt_main(int argc, char **argv)
 {
     Command c = {.a = arena_new()};
+    c.packages = package_files_new(c.a);
     const ArgRow rows[] = {
         {"--check", "writes nothing: names the files that are not formatted (exit code 1)",
          .flag = &c.check},

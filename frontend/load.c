@@ -113,15 +113,26 @@ File *fe_parse_besides(Ast *ast, const char *path)
     return f;
 }
 
-Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete)
+static Ast *parse_written(Arena *a, const FePiece *p, Concrete *c)
 {
     Ast *ast = NEW(a, Ast);
     ast->arena = a;
     ast->syntax_ok = true;
-    *concrete = NEW(a, Concrete);
-    ast->main =
-        parse_file(ast, &(FePiece){.name = name, .text = text, .n = n}, *concrete, &ast->syntax_ok);
+    ast->main = parse_file(ast, p, c, &ast->syntax_ok);
     return ast->syntax_ok ? ast : NULL;
+}
+
+Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete)
+{
+    *concrete = NEW(a, Concrete);
+    return parse_written(a, &(FePiece){.name = name, .text = text, .n = n}, *concrete);
+}
+
+Ast *fe_parse_flat(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete)
+{
+    *concrete = NEW(a, Concrete);
+    (*concrete)->flat = true;
+    return parse_written(a, &(FePiece){.name = name, .text = text, .n = n}, *concrete);
 }
 
 Ast *fe_load(Arena *a, const char *path)
@@ -177,6 +188,7 @@ static const File *read_as(Arena *a, FePiece p, bool exp, uint32_t *far)
     Ast *ast = NEW(a, Ast);
     Concrete *no_imports = NEW(a, Concrete);
     bool ok = true;
+    no_imports->flat = true;
     ast->arena = a;
     const File *f = parse_file(ast, &p, no_imports, &ok);
     *far = UINT32_MAX;

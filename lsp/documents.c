@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* --- URIs and paths ------------------------------------------------------------------------- */
 
@@ -136,9 +137,7 @@ void document_close(Documents *ds, Document *d)
     while (*at != d)
         at = &(*at)->next;
     *at = d->next;
-    for (int i = 0; d->reads && d->reads[i]; i++)
-        free(d->reads[i]);
-    free(d->reads);
+    document_forget_reads(d);
     free(d->uri);
     free(d->path);
     free(d->text);
@@ -146,12 +145,64 @@ void document_close(Documents *ds, Document *d)
     free(d);
 }
 
+/* --- The files that documents depend on ------------------------------------------------------ */
+
+void document_forget_reads(Document *d)
+{
+    for (int i = 0; i < d->reads.n; i++) {
+        free(d->reads.at[i].path);
+        free(d->reads.at[i].stamp);
+    }
+    free(d->reads.at);
+    d->reads = (FilesRead){0};
+    d->known = false;
+}
+
+char *file_stamp(const char *path, bool now)
+{
+    enum { TICK = 20 * 1000 * 1000 }; /* ns; clocks of file systems are coarse */
+    struct stat st;
+    struct timespec time;
+    char text[128] = "";
+    if (stat(path, &st) == 0) {
+        clock_gettime(CLOCK_REALTIME, &time);
+        int64_t age = (time.tv_sec - st.st_ctim.tv_sec) * (int64_t)1000000000 + time.tv_nsec -
+                      st.st_ctim.tv_nsec;
+        bool fresh = now && age > -TICK && age < TICK;
+        snprintf(text, sizeof text, "%s%jx.%jx.%jx.%jx.%lx", fresh ? "fresh " : "",
+                 (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (uintmax_t)st.st_size,
+                 (uintmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+    }
+    return mem_or_exit(strdup(text));
+}
+
+bool document_is_outdated(const Document *d)
+{
+    bool same = true;
+    for (int i = 0; i < d->reads.n && same; i++) {
+        const FileRead *f = &d->reads.at[i];
+        char *now = f->stamp ? file_stamp(f->path, false) : NULL;
+        same = !now || strcmp(now, f->stamp) == 0;
+        free(now);
+    }
+    return !same;
+}
+
 void documents_touch(const Documents *ds, const char *path)
 {
     for (Document *d = ds->first; d; d = d->next) {
-        d->stale |= !path || same_file(path, d->path);
-        for (int i = 0; !d->stale && d->reads && d->reads[i]; i++)
-            d->stale = same_file(d->reads[i], path);
+        d->stale |= !d->known || same_file(path, d->path);
+        for (int i = 0; !d->stale && i < d->reads.n; i++)
+            d->stale = same_file(d->reads.at[i].path, path);
+    }
+}
+
+void documents_touch_outdated(const Documents *ds)
+{
+    for (Document *d = ds->first; d; d = d->next) {
+        d->stale |= !d->known || document_is_outdated(d);
+        for (int i = 0; !d->stale && i < d->reads.n; i++)
+            d->stale = d->reads.at[i].stamp && !*d->reads.at[i].stamp;
     }
 }
 

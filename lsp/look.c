@@ -13,10 +13,29 @@
 #include <string.h>
 #include <time.h>
 
+/* Files that were asked for, while it is kept what was looked at. */
+static struct {
+    Arena *a; /* NULL: they are not noted */
+    FilesRead all;
+} asked;
+
+static void note_file(const char *path, bool open)
+{
+    for (int i = 0; i < asked.all.n; i++)
+        if (strcmp(asked.all.at[i].path, path) == 0)
+            return;
+    char *stamp = open ? NULL : file_stamp(path, true);
+    FileRead f = {arena_strdup(asked.a, path), stamp ? arena_strdup(asked.a, stamp) : NULL};
+    vec_push(asked.a, &asked.all, f);
+    free(stamp);
+}
+
 /* Of an open document not the file counts, but what the editor shows. */
 static const char *text_of_file(void *env, const char *path, size_t *n)
 {
     const Document *d = document_of_file(env, path);
+    if (asked.a)
+        note_file(path, d != NULL);
     *n = d ? d->n : 0;
     return d ? d->text : NULL;
 }
@@ -35,13 +54,6 @@ static Ast *parse(Look *l, const char *text, size_t n)
 }
 
 /* --- Which text ----------------------------------------------------------------------------- */
-
-/* Does a definition begin at an offset, as they are written? */
-static bool begins_definition(const char *text, size_t at)
-{
-    return (isalpha((unsigned char)text[at]) || text[at] == '#') &&
-           (at == 0 || text[at - 1] == '\n');
-}
 
 /* The brackets that are open behind a piece of text, to be closed. */
 static const char *closers(Arena *a, const char *text, size_t from, size_t at)
@@ -102,14 +114,42 @@ static Ast *parse_with_hole(Look *l, size_t at, size_t end)
     return NULL;
 }
 
-static void compare_texts(Look *l)
+static Text text_of(const File *f)
 {
-    const char *x = l->doc->text, *y = l->ast->main->text;
-    size_t n = l->doc->n, m = l->ast->main->n, least = n < m ? n : m;
-    while (l->front < least && x[l->front] == y[l->front])
-        l->front++;
-    while (l->back < least - l->front && x[n - 1 - l->back] == y[m - 1 - l->back])
-        l->back++;
+    return (Text){f->text, f->n};
+}
+
+/* Looks at that tree: of the document, or of another text. */
+static void take_tree(Look *l, Ast *ast)
+{
+    l->ast = ast;
+    l->runs = (Runs){0};
+    runs_compare(l->a, &l->runs, (Text){l->doc->text, l->doc->n}, 0, text_of(ast->main), 0);
+}
+
+static bool parses(void *env, Text text)
+{
+    return parse(env, text.text, text.n)->main->parsed;
+}
+
+/* Looks at a text that parses in the place of the document, which does not; false: there has been
+ * none yet. */
+static bool take_mended(Look *l)
+{
+    const Document *d = l->doc;
+    Text now = {d->text, d->n}, good = {d->good, d->n_good};
+    Runs runs = {0};
+    if (!good.text)
+        return false;
+    Text text = text_mended(l->a, now, good, parses, l, &runs);
+    Ast *ast = parse(l, text.text, text.n);
+    if (ast->main->parsed) {
+        l->ast = ast;
+        l->runs = runs;
+    } else {
+        take_tree(l, parse(l, good.text, good.n));
+    }
+    return true;
 }
 
 /* Of a place the binding that was made first: others are of copies. */
@@ -134,34 +174,83 @@ void look_sort_uses(Look *l)
     all->n = kept;
 }
 
+/* --- What is looked at ----------------------------------------------------------------------- */
+
+/* What this process knows of a document, with which its looks begin. */
+static struct {
+    Look look;
+    Look mended; /* what is looked at while it does not parse, checked; its `ast` may be NULL */
+} kept;
+
+static Look first_look(Arena *a, const Documents *docs, const Document *doc)
+{
+    Look l = {.a = a, .docs = docs, .doc = doc};
+    source_set_instead(text_of_file, (void *)docs);
+    l.now = lines_of(a, doc->text, doc->n);
+    take_tree(&l, parse(&l, doc->text, doc->n));
+    return l;
+}
+
+static void check(Look *l, bool names_only)
+{
+    l->ast->uses = NEW(l->a, NameUses);
+    l->ast->names_only = names_only;
+    fe_check_parsed(l->ast);
+    look_sort_uses(l);
+}
+
+FilesRead look_keep(Arena *a, const Documents *docs, const Document *doc)
+{
+    asked.a = a;
+    kept.look = first_look(a, docs, doc);
+    asked.a = NULL;
+    if (kept.look.ast->syntax_ok) /* else messages would follow from what is missing */
+        check(&kept.look, false);
+    return asked.all;
+}
+
+void look_keep_more(void)
+{
+    Look l = kept.mended.ast ? kept.mended : kept.look;
+    if (!l.ast->main->parsed && take_mended(&l))
+        kept.mended = l;
+    if (!l.ast
+             ->checker) /* nor does the document if it never parsed, or something that it imports */
+        check(&l, false);
+}
+
+/* The look at the document with a hole, or at a text that parses, if the document itself does not,
+ * or is not enough; false: there is none. */
+static bool take_other(Look *l, LookKind kind, size_t at, size_t end)
+{
+    bool parsed = l->ast->main->parsed;
+    bool hole = kind == LOOK_ARGUMENT || (!parsed && kind == LOOK_COMPLETE);
+    Ast *with_hole = hole ? parse_with_hole(l, at, end) : NULL;
+    if (with_hole)
+        take_tree(l, with_hole);
+    else if (!parsed && kept.mended.ast && kept.mended.doc == l->doc)
+        *l = kept.mended;
+    else
+        return !parsed && take_mended(l);
+    return true;
+}
+
 Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind, size_t at,
              size_t end)
 {
-    Look l = {.a = a, .docs = docs, .doc = doc};
+    Look first = kept.look.doc == doc ? kept.look : first_look(a, docs, doc), l = first;
     uint32_t place;
-    source_set_instead(text_of_file, (void *)docs);
-    l.now = lines_of(a, doc->text, doc->n);
-    Ast *ast = parse(&l, doc->text, doc->n), *other = NULL;
-    if (kind == LOOK_ARGUMENT || (!ast->main->parsed && kind == LOOK_COMPLETE))
-        other = parse_with_hole(&l, at, end);
-    if (!ast->main->parsed && !other && doc->good && kind >= LOOK_AROUND)
-        other = parse(&l, doc->good, doc->n_good);
-    l.ast = other ? other : ast;
-    compare_texts(&l);
-    if (other && (kind == LOOK_AROUND || kind == LOOK_NAMES) && !look_place(&l, at, &place)) {
-        l.ast = ast;
-        l.front = l.back = 0;
-        compare_texts(&l);
-    }
-    if (kind == LOOK_MESSAGES) {
-        if (fe_check(l.ast))
-            fe_limits(l.ast);
-    } else if (kind != LOOK_TREE) {
-        l.ast->uses = NEW(a, NameUses);
-        l.ast->names_only = kind == LOOK_NAMES;
-        fe_check_parsed(l.ast);
-        look_sort_uses(&l);
-    }
+    bool other = kind >= LOOK_CHECKED && take_other(&l, kind, at, end);
+    if (other && kind < LOOK_COMPLETE && !look_place(&l, at, &place))
+        l = first;
+    if (l.ast->checker) /* then nothing is asked of further files but names either, ... */
+        l.ast->names_only |= !diag_errors(); /* ... unless errors are to be compared */
+    else if (kind == LOOK_MESSAGES)
+        fe_check(l.ast);
+    else if (kind != LOOK_TREE)
+        check(&l, kind != LOOK_CHECKED);
+    if (kind == LOOK_MESSAGES && !diag_errors())
+        fe_limits(l.ast);
     return l;
 }
 
@@ -169,25 +258,41 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
 
 bool look_place(const Look *l, size_t at, uint32_t *place)
 {
-    const File *f = l->ast->main;
-    bool behind = at > l->front && at + l->back >= l->doc->n;
-    *place = f->base + (uint32_t)(behind ? at + f->n - l->doc->n : at);
-    return behind || at <= l->front;
+    for (int i = 0; i < l->runs.n; i++) {
+        const Run *r = &l->runs.at[i];
+        if (at < r->here || at > r->here + r->n)
+            continue;
+        *place = l->ast->main->base + (uint32_t)(at - r->here + r->there);
+        return true;
+    }
+    return false;
+}
+
+uint32_t look_nearest(const Look *l, size_t at)
+{
+    size_t there = 0;
+    for (int i = 0; i < l->runs.n && l->runs.at[i].here + l->runs.at[i].n <= at; i++)
+        there = l->runs.at[i].there + l->runs.at[i].n;
+    return l->ast->main->base + (uint32_t)there;
 }
 
 bool look_offset(const Look *l, uint32_t place, size_t *at)
 {
-    const File *f = l->ast->main;
-    size_t was = place - f->base;
-    bool behind = was > l->front && was + l->back >= f->n;
-    *at = behind ? was + l->doc->n - f->n : was;
-    return behind || was <= l->front;
+    size_t there = place - l->ast->main->base;
+    for (int i = 0; i < l->runs.n; i++) {
+        const Run *r = &l->runs.at[i];
+        if (there < r->there || there > r->there + r->n)
+            continue;
+        *at = there - r->there + r->here;
+        return true;
+    }
+    return false;
 }
 
 bool look_is_current(const Look *l)
 {
     const File *f = l->ast->main;
-    return f->parsed && f->n == l->doc->n && l->front == f->n;
+    return f->parsed && f->n == l->doc->n && memcmp(f->text, l->doc->text, f->n) == 0;
 }
 
 const File *look_file(const Look *l, Loc loc)

@@ -1,6 +1,7 @@
-/* A look at a program, taken in a job: it is parsed and checked with the texts of open documents,
- * and the tree is asked what stands where. While the document does not parse, an earlier text of it
- * that did is looked at, with the places before and behind what has changed since. */
+/* A look at a program, taken in a process of its own: it is parsed and checked with the texts of
+ * open documents, and the tree is asked what stands where. While the document does not parse, an
+ * earlier text of it that did is looked at, with the places before and behind what has changed
+ * since. */
 #ifndef LSP_LOOK_H
 #define LSP_LOOK_H
 
@@ -8,24 +9,26 @@
 #include "lsp/client.h"
 #include "lsp/documents.h"
 #include "lsp/json.h"
+#include "lsp/mend.h"
 
 typedef struct {
     Arena *a;
     const Documents *docs;
     const Document *doc;
-    Lines now;          /* of the document */
-    Ast *ast;           /* checked, if the look is for more than messages */
-    size_t front, back; /* so much is the same at the beginning and at the end of the document and
-                           of ast->main */
-    VEC(Lines) lines;   /* of ast->files, as far as they were asked for */
+    Lines now;        /* of the document */
+    Ast *ast;         /* checked, if the look is for more than messages */
+    Runs runs;        /* what is the same in the document and in ast->main */
+    VEC(Lines) lines; /* of ast->files, as far as they were asked for */
 } Look;
 
 typedef enum {
     LOOK_MESSAGES, /* as a compilation would: for its messages */
     LOOK_TREE,     /* at what can be parsed of the document, which is not checked */
-    LOOK_AS_IS,    /* at what can be parsed of the document */
-    LOOK_AROUND,   /* at a text that parses, if there is one in which `at` has a place */
-    LOOK_NAMES,    /* so, but only what names mean is asked, and nothing that comes after types */
+    LOOK_AS_IS,    /* at what can be parsed of the document, and what names mean there: nothing is
+                      done that comes after types */
+    LOOK_CHECKED,  /* at a text that parses, if there is one in which `at` has a place, with all
+                      that comes after types */
+    LOOK_NAMES,    /* at such a text, and what names mean there */
     LOOK_COMPLETE, /* so, but what stands at `at` is still being written: it is taken for a hole */
     LOOK_ARGUMENT, /* so, also if the text parses without the hole */
 } LookKind;
@@ -34,8 +37,15 @@ typedef enum {
  * `end`. */
 Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind, size_t at,
              size_t end);
+/* Looks at a document for messages, and keeps in mind what is seen: looks of this process at the
+ * same one begin with that. The files that it depends on. */
+FilesRead look_keep(Arena *a, const Documents *docs, const Document *doc);
+/* What is kept is also what is looked at while the document is broken. */
+void look_keep_more(void);
 /* The place in the tree of an offset of the document; false if it has none. */
 bool look_place(const Look *l, size_t at, uint32_t *place);
+/* ... or that of the text before it that has one. */
+uint32_t look_nearest(const Look *l, size_t at);
 /* Is it the document as it is now, without a syntax error? */
 bool look_is_current(const Look *l);
 /* The offset in the document of a place in its tree; false: it is in a part that has changed. */
@@ -69,9 +79,12 @@ typedef struct {
                           * application of a parametric module makes; {0, 0}: nowhere */
     const AExp *use;     /* the expression that it is, NULL if it is bound here or in a type */
     bool binds;          /* it is bound here */
-    const char *sum;     /* a constructor: those of its sum, interned; without a binding */
-    const AType *of;     /* ... and the sum, where it is used */
-    const TypeExp *alt;  /* ... as it is written, where it binds */
+    const char *whole; /* a constructor or a field: what it is a part of, which is said by the names
+                        * of all its parts, interned; without a binding */
+    const AType *of;   /* ... and that, where it is used */
+    const TypeExp *alt; /* ... a constructor as it is written, where it binds */
+    bool field;         /* ... a field, ... */
+    bool pun;           /* ... which is also the variable that has its value: `{x}` */
 } Site;
 
 /* What a walk over a file calls, where not NULL. */
@@ -84,12 +97,13 @@ typedef struct {
 } Visit;
 
 void sites_of_file(const Ast *ast, const File *f, const Visit *v);
-/* May other files know what it names? */
-bool site_is_shared(const Site *s);
 /* Are both names of one thing? */
 bool site_same(const Site *a, const Site *b);
-/* Where the constructor of the site is written in a type; false if it is nowhere. */
-bool constructor_written(const Ast *ast, const Site *s, Site *out);
+/* Checks the files of the workspace that may have the name of a site, beside the program, since
+ * they lead to a file where it is defined: they become files of the look. */
+void sites_look_at_readers(Look *l, const Client *client, const Site *s);
+/* Where the constructor or field of the site is written in a type; false if it is nowhere. */
+bool part_written(const Ast *ast, const Site *s, Site *out);
 /* The binding of what is defined at a place, of those that the tree has no room for (NameUse). */
 const Binding *bound_at(const Ast *ast, Loc loc);
 /* The declaration of the type that is written around a place, or NULL. */
@@ -118,6 +132,7 @@ typedef struct {
     const cJSON *params;
     Position from, to; /* the position or range in params, 0 if there is none, ... */
     size_t at, end;    /* ... and their offsets */
+    const char *said;  /* what query_diagnostics has given, as text, or NULL */
     const char **why;  /* that there is no result: for people */
 } Query;
 
@@ -147,8 +162,8 @@ cJSON *query_tokens(const Query *q);
     "\"parameter\","                                                                               \
     "\"variable\",\"function\",\"enumMember\",\"operator\"],\"tokenModifiers\":[\"declaration\","  \
     "\"defaultLibrary\"]},\"full\":true}"
-/* {diagnostics, reads, parsed}: what is to be published, the files that were imported, and whether
- * the document was parsed without an error. */
+/* {diagnostics, parsed}: what is to be published, and whether the document was parsed without an
+ * error. */
 cJSON *query_diagnostics(const Query *q);
 
 /* --- show.c: types and definitions for people ------------------------------------------------ */

@@ -28,7 +28,7 @@ static void cancel(Server *s, const cJSON *message)
         return;
     for (int i = 0; i < MAX_TASKS && !found; i++)
         if (s->tasks[i].id && cJSON_Compare(s->tasks[i].id, id, true)) {
-            server_drop(&s->tasks[i]);
+            server_drop(s, &s->tasks[i]);
             found = true;
         }
     cJSON_ArrayForEach(m, s->waiting)
@@ -73,10 +73,14 @@ static void take_waiting(Server *s)
 
 static void finish(Server *s, Task *t)
 {
-    char why[64] = "";
+    char why[sizeof t->why] = "";
     char *text = job_end(&t->job, why, sizeof why);
+    if (!text && !*why && t->worker) /* nobody has said why: then that is gone, too */
+        server_bury(s, t->worker);
+    if (!*why)
+        memcpy(why, t->why, sizeof why);
     if (t->doc)
-        server_publish(s, t->doc, text, why);
+        server_publish(s, t->doc, t->worker, text, why);
     else if (text && *text == JOB_ANSWER)
         server_answer(s, t->id, cJSON_CreateRaw(text + 1));
     else if (text)
@@ -85,7 +89,10 @@ static void finish(Server *s, Task *t)
         server_refuse(s, t->id, ERROR_INTERNAL, "minifut failed on this program: %s", why);
     free(text);
     cJSON_Delete(t->id);
+    Worker *w = t->worker;
     *t = (Task){0};
+    if (w)
+        server_settle(s, w);
 }
 
 /* False at the end of the input. */
@@ -114,18 +121,25 @@ static bool write_output(Server *s)
 /* One turn; false: the editor is gone. */
 static bool turn(Server *s)
 {
-    enum { IN, OUT, TASKS, MAX_WAITING = 16 << 20 };
-    struct pollfd fds[TASKS + MAX_TASKS];
+    enum { IN, OUT, TASKS, WORKERS = TASKS + MAX_TASKS, ALL = WORKERS + MAX_WORKERS };
+    enum { MAX_WAITING = 16 << 20 };
+    struct pollfd fds[ALL];
     bool busy = false; /* with what can be done without waiting */
     for (const Document *d = s->docs.first; d; d = d->next)
-        busy |= d->stale && server_idle_task(s, true);
+        busy |= d->stale && server_may_check(s);
     fds[IN] = (struct pollfd){.fd = s->out.n < MAX_WAITING ? STDIN_FILENO : -1, .events = POLLIN};
     fds[OUT] = (struct pollfd){.fd = s->out.n ? STDOUT_FILENO : -1, .events = POLLOUT};
     for (int i = 0; i < MAX_TASKS; i++)
         fds[TASKS + i] =
-            (struct pollfd){.fd = s->tasks[i].job.pid ? s->tasks[i].job.fd : -1, .events = POLLIN};
-    if (poll(fds, TASKS + MAX_TASKS, busy ? 0 : -1) < 0)
+            (struct pollfd){.fd = s->tasks[i].job.fd ? s->tasks[i].job.fd : -1, .events = POLLIN};
+    for (int i = 0; i < MAX_WORKERS; i++)
+        fds[WORKERS + i] = (struct pollfd){
+            .fd = s->workers[i].process.pid ? s->workers[i].process.fd : -1, .events = POLLIN};
+    if (poll(fds, ALL, busy ? 0 : -1) < 0)
         return errno == EINTR;
+    for (int i = 0; i < MAX_WORKERS; i++)
+        if (fds[WORKERS + i].revents)
+            server_bury(s, &s->workers[i]);
     for (int i = 0; i < MAX_TASKS; i++)
         if (fds[TASKS + i].revents && job_read(&s->tasks[i].job))
             finish(s, &s->tasks[i]);
@@ -148,8 +162,9 @@ static int serve(void)
     while (!s.ended && turn(&s)) {
     }
     for (int i = 0; i < MAX_TASKS; i++)
-        if (s.tasks[i].job.pid)
-            server_drop(&s.tasks[i]);
+        if (s.tasks[i].job.fd)
+            server_drop(&s, &s.tasks[i]);
+    server_end_workers(&s);
     while (s.ended && s.out.n && write_output(&s)) {
     }
     while (s.docs.first)

@@ -16,6 +16,14 @@ static int version_in(const cJSON *params)
     return cJSON_IsNumber(v) ? v->valueint : 0;
 }
 
+/* What was known may not be so any more; true. */
+static bool changed(Server *s)
+{
+    s->changes++;
+    server_drop_stale(s);
+    return true;
+}
+
 static bool did_open(Server *s, const cJSON *params)
 {
     const char *uri = json_string(params, "textDocument.uri"),
@@ -23,9 +31,8 @@ static bool did_open(Server *s, const cJSON *params)
     if (!uri || !text)
         return false;
     document_open(&s->docs, uri, text, version_in(params));
-    documents_touch(&s->docs, NULL); /* an import of it may not have been found */
-    server_drop_stale(s);
-    return true;
+    documents_touch(&s->docs, document_find(&s->docs, uri)->path);
+    return changed(s);
 }
 
 static bool did_change(Server *s, const cJSON *params)
@@ -36,8 +43,7 @@ static bool did_change(Server *s, const cJSON *params)
     bool ok = document_change(d, json_member(params, "contentChanges"));
     d->version = version_in(params);
     documents_touch(&s->docs, d->path);
-    server_drop_stale(s);
-    return ok;
+    return changed(s) && ok;
 }
 
 static bool did_close(Server *s, const cJSON *params)
@@ -45,8 +51,8 @@ static bool did_close(Server *s, const cJSON *params)
     Document *d = document_in(s, params);
     if (!d)
         return false;
-    documents_touch(&s->docs, NULL); /* the file counts again */
-    server_drop_stale(s);
+    documents_touch(&s->docs, d->path); /* the file counts again */
+    changed(s);
     server_show(s, d, cJSON_CreateArray());
     document_close(&s->docs, d);
     return true;
@@ -56,14 +62,13 @@ static bool did_close(Server *s, const cJSON *params)
 static bool files_changed(Server *s, const cJSON *params)
 {
     (void)params;
-    documents_touch(&s->docs, NULL);
-    server_drop_stale(s);
-    return true;
+    documents_touch_outdated(&s->docs);
+    return changed(s);
 }
 
 static bool folders_changed(Server *s, const cJSON *params)
 {
-    return client_change_folders(&s->client, params);
+    return client_change_folders(&s->client, params) && changed(s);
 }
 
 static bool end(Server *s, const cJSON *params)

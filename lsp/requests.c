@@ -1,10 +1,11 @@
-/* What editors ask: a table of requests; and the diagnostics, which nobody asks for. */
+/* What editors ask: a table of requests, and the processes that answer them. */
 #include "lsp/look.h"
 #include "lsp/server.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* --- Requests ------------------------------------------------------------------------------- */
 
@@ -17,11 +18,21 @@ enum {
     AT = WANTS_DOCUMENT | WANTS_POSITION,
 };
 
-/* A request is answered by the server at once, or by a job. */
+/* Who answers a request. */
+typedef enum {
+    BY_SERVER, /* at once */
+    BY_JOB,    /* of the text alone, or of no document */
+    BY_READY,  /* so, unless there is a worker that is ready: it makes a tree of its own anyway */
+    BY_WORKER, /* a fork of the worker that knows the document, ... */
+    BY_LOOK,   /* ... also as it was when it parsed, ... */
+    BY_ALL,    /* ... and all others that are open */
+} Answers;
+
 typedef struct {
     const char *method;
     cJSON *(*at_once)(Server *s, const cJSON *params);
     cJSON *(*query)(const Query *q);
+    Answers by;
     int wants;
     const char *text;            /* the name of a string among the parameters, or NULL */
     const char *offer, *offered; /* of the server's capabilities: name and value */
@@ -31,39 +42,41 @@ static cJSON *initialize(Server *s, const cJSON *params);
 static cJSON *shut_down(Server *s, const cJSON *params);
 
 static const Request requests[] = {
-    {"initialize", initialize, NULL, 0, NULL, NULL, NULL},
-    {"shutdown", shut_down, NULL, 0, NULL, NULL, NULL},
-#define QUERY(method, query, wants, text, offer, offered)                                          \
+    {"initialize", initialize, NULL, BY_SERVER, 0, NULL, NULL, NULL},
+    {"shutdown", shut_down, NULL, BY_SERVER, 0, NULL, NULL, NULL},
+#define QUERY(method, query, by, wants, text, offer, offered)                                      \
     {                                                                                              \
-        method, NULL, query, wants, text, offer, offered                                           \
+        method, NULL, query, by, wants, text, offer, offered                                       \
     }
-    QUERY("textDocument/hover", query_hover, AT, NULL, "hoverProvider", "true"),
-    QUERY("textDocument/definition", query_definition, AT, NULL, "definitionProvider", "true"),
-    QUERY("textDocument/references", query_references, AT, NULL, "referencesProvider", "true"),
-    QUERY("textDocument/documentHighlight", query_highlight, AT, NULL, "documentHighlightProvider",
+    QUERY("textDocument/hover", query_hover, BY_LOOK, AT, NULL, "hoverProvider", "true"),
+    QUERY("textDocument/definition", query_definition, BY_LOOK, AT, NULL, "definitionProvider",
           "true"),
-    QUERY("textDocument/prepareRename", query_renamable, AT, NULL, "renameProvider",
+    QUERY("textDocument/references", query_references, BY_ALL, AT, NULL, "referencesProvider",
+          "true"),
+    QUERY("textDocument/documentHighlight", query_highlight, BY_LOOK, AT, NULL,
+          "documentHighlightProvider", "true"),
+    QUERY("textDocument/prepareRename", query_renamable, BY_LOOK, AT, NULL, "renameProvider",
           "{\"prepareProvider\":true}"),
-    QUERY("textDocument/rename", query_rename, AT, "newName", NULL, NULL),
-    QUERY("textDocument/completion", query_completion, AT, NULL, "completionProvider",
+    QUERY("textDocument/rename", query_rename, BY_ALL, AT, "newName", NULL, NULL),
+    QUERY("textDocument/completion", query_completion, BY_WORKER, AT, NULL, "completionProvider",
           "{\"triggerCharacters\":[\".\",\"#\"]}"),
-    QUERY("textDocument/signatureHelp", query_signature, AT, NULL, "signatureHelpProvider",
-          "{\"triggerCharacters\":[\" \",\"(\"]}"),
-    QUERY("textDocument/documentSymbol", query_symbols, WANTS_DOCUMENT, NULL,
+    QUERY("textDocument/signatureHelp", query_signature, BY_READY, AT, NULL,
+          "signatureHelpProvider", "{\"triggerCharacters\":[\" \",\"(\"]}"),
+    QUERY("textDocument/documentSymbol", query_symbols, BY_WORKER, WANTS_DOCUMENT, NULL,
           "documentSymbolProvider", "true"),
-    QUERY("workspace/symbol", query_workspace_symbols, 0, "query", "workspaceSymbolProvider",
-          "true"),
-    QUERY("textDocument/formatting", query_formatting, WANTS_DOCUMENT, NULL,
+    QUERY("workspace/symbol", query_workspace_symbols, BY_JOB, 0, "query",
+          "workspaceSymbolProvider", "true"),
+    QUERY("textDocument/formatting", query_formatting, BY_JOB, WANTS_DOCUMENT, NULL,
           "documentFormattingProvider", "true"),
-    QUERY("textDocument/inlayHint", query_hints, WANTS_DOCUMENT | WANTS_RANGE, NULL,
+    QUERY("textDocument/inlayHint", query_hints, BY_LOOK, WANTS_DOCUMENT | WANTS_RANGE, NULL,
           "inlayHintProvider", "true"),
-    QUERY("textDocument/codeAction", query_actions, WANTS_DOCUMENT | WANTS_RANGE, NULL,
+    QUERY("textDocument/codeAction", query_actions, BY_WORKER, WANTS_DOCUMENT | WANTS_RANGE, NULL,
           "codeActionProvider", "{\"codeActionKinds\":[\"quickfix\"]}"),
-    QUERY("textDocument/foldingRange", query_folds, WANTS_DOCUMENT, NULL, "foldingRangeProvider",
-          "true"),
-    QUERY("textDocument/selectionRange", query_selection, WANTS_DOCUMENT | WANTS_POSITIONS, NULL,
-          "selectionRangeProvider", "true"),
-    QUERY("textDocument/semanticTokens/full", query_tokens, WANTS_DOCUMENT, NULL,
+    QUERY("textDocument/foldingRange", query_folds, BY_JOB, WANTS_DOCUMENT, NULL,
+          "foldingRangeProvider", "true"),
+    QUERY("textDocument/selectionRange", query_selection, BY_JOB, WANTS_DOCUMENT | WANTS_POSITIONS,
+          NULL, "selectionRangeProvider", "true"),
+    QUERY("textDocument/semanticTokens/full", query_tokens, BY_LOOK, WANTS_DOCUMENT, NULL,
           "semanticTokensProvider", SEMANTIC_TOKENS_OFFERED),
 #undef QUERY
 };
@@ -97,32 +110,6 @@ static cJSON *shut_down(Server *s, const cJSON *params)
     return NULL;
 }
 
-/* What a job is started with. */
-typedef struct {
-    cJSON *(*query)(const Query *q);
-    Query q;
-} Asked;
-
-/* The job's output: ANSWER and a result, or REFUSAL and why there is none. */
-static char *work(void *env)
-{
-    Asked *ask = env;
-    const char *why = NULL;
-    Out o = {0};
-    ask->q.a = arena_new();
-    ask->q.why = &why;
-    if (ask->q.doc) {
-        Lines l = lines_of(ask->q.a, ask->q.doc->text, ask->q.doc->n);
-        ask->q.at = lines_offset(&l, ask->q.from);
-        ask->q.end = lines_offset(&l, ask->q.to);
-    }
-    cJSON *result = ask->query(&ask->q);
-    char *text = mem_or_exit(cJSON_PrintUnformatted(result ? result : cJSON_CreateNull()));
-    out_printf(&o, "%c", why ? JOB_REFUSAL : JOB_ANSWER);
-    out_puts(&o, why ? why : text);
-    return out_take(&o);
-}
-
 /* What is wrong with the parameters, or NULL. */
 static const char *wrong_params(const Request *r, const cJSON *params, Query *q)
 {
@@ -151,19 +138,151 @@ static const char *wrong_params(const Request *r, const cJSON *params, Query *q)
     return NULL;
 }
 
+/* What a process is started with. */
+typedef struct {
+    const Request *request; /* of a job */
+    Query q;
+} Asked;
+
+/* The output of a process: ANSWER and a result, or REFUSAL and why there is none. */
+static char *answer(const Request *r, Query *q)
+{
+    const char *why = NULL;
+    Out o = {0};
+    q->why = &why;
+    if (q->doc) {
+        Lines l = lines_of(q->a, q->doc->text, q->doc->n);
+        q->at = lines_offset(&l, q->from);
+        q->end = lines_offset(&l, q->to);
+    }
+    cJSON *result = r->query(q);
+    char *text = mem_or_exit(cJSON_PrintUnformatted(result ? result : cJSON_CreateNull()));
+    out_printf(&o, "%c", why ? JOB_REFUSAL : JOB_ANSWER);
+    out_puts(&o, why ? why : text);
+    return out_take(&o);
+}
+
+static char *job(void *env)
+{
+    Asked *ask = env;
+    ask->q.a = arena_new();
+    return answer(ask->request, &ask->q);
+}
+
+/* --- A worker ------------------------------------------------------------------------------- */
+
+/* [path, stamp or null] of each. */
+static cJSON *files_json(const FilesRead *all)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < all->n; i++) {
+        const char *stamp = all->at[i].stamp;
+        cJSON *one = cJSON_CreateArray();
+        cJSON_AddItemToArray(one, cJSON_CreateString(all->at[i].path));
+        cJSON_AddItemToArray(one, stamp ? cJSON_CreateString(stamp) : cJSON_CreateNull());
+        cJSON_AddItemToArray(list, one);
+    }
+    return list;
+}
+
+/* The diagnostics, as query_diagnostics makes them, `reads` and `mb`, its memory. */
+static char *begin_worker(void *env)
+{
+    Query *q = &((Asked *)env)->q;
+    struct rusage used;
+    q->a = arena_new();
+    FilesRead reads = look_keep(q->a, q->docs, q->doc);
+    cJSON *said = query_diagnostics(q);
+    getrusage(RUSAGE_SELF, &used);
+    cJSON_AddItemToObject(said, "reads", files_json(&reads));
+    cJSON_AddNumberToObject(said, "mb", (double)used.ru_maxrss / 1024);
+    char *text = mem_or_exit(cJSON_PrintUnformatted(said));
+    q->said = arena_strdup(q->a, text);
+    return text;
+}
+
+/* A question to a worker is the number of the request in the table, and parameters. */
+static const Request *request_in(const char *question)
+{
+    return &requests[atoi(question)];
+}
+
+static void prepare_worker(void *env, const char *question)
+{
+    (void)env;
+    if (request_in(question)->by >= BY_LOOK)
+        look_keep_more();
+}
+
+static char *answer_by_worker(void *env, const char *question)
+{
+    const Request *r = request_in(question);
+    Query q = ((Asked *)env)->q;
+    q.params = cJSON_Parse(strchr(question, ' '));
+    wrong_params(r, q.params, &q); /* they are right */
+    return answer(r, &q);
+}
+
+static const ForkServerLife worker_life = {begin_worker, prepare_worker, answer_by_worker};
+
+/* The worker for a document, which is started if there is none; NULL: it cannot be (errno). */
+static Worker *start_worker(Server *s, Document *d, Task *first)
+{
+    Asked ask = {NULL, {.docs = &s->docs, .doc = d, .client = &s->client}};
+    return server_start_worker(s, d, first, &worker_life, &ask);
+}
+
+/* Asks a worker; false: it cannot be asked. */
+static bool ask_worker(Worker *w, const Request *r, const cJSON *params, Task *t)
+{
+    char *text = mem_or_exit(cJSON_PrintUnformatted(params));
+    Out o = {0};
+    out_printf(&o, "%d %s", (int)(r - requests), text);
+    bool asked = fork_server_ask(&w->process, o.text, &t->job);
+    if (asked)
+        t->worker = w;
+    out_free(&o);
+    free(text);
+    return asked;
+}
+
+void server_diagnose(Server *s)
+{
+    for (Document *d = s->docs.first; d && server_may_check(s); d = d->next)
+        if (d->stale && !start_worker(s, d, server_idle_task(s)))
+            d->stale = false; /* there is no process to be had */
+}
+
+/* --- What comes ----------------------------------------------------------------------------- */
+
+/* The worker for a request, if that is to be answered by one and it can be had; false: it has to
+ * wait. */
+static bool find_worker(Server *s, const Request *r, Document *d, Worker **w)
+{
+    *w = r->by >= BY_READY ? server_worker(s, d, r->by == BY_ALL) : NULL;
+    if (r->by == BY_READY && *w && !(*w)->begun)
+        *w = NULL;
+    Task *first = server_idle_task(s);
+    if (!first || *w || r->by < BY_WORKER)
+        return first != NULL;
+    *w = start_worker(s, d, first);
+    return server_idle_task(s) != NULL;
+}
+
 /* False: it has to wait. */
 static bool start_query(Server *s, const Request *r, const cJSON *id, const cJSON *params)
 {
-    Asked ask = {r->query, {.docs = &s->docs, .client = &s->client, .params = params}};
+    Asked ask = {r, {.docs = &s->docs, .client = &s->client, .params = params}};
     const char *wrong = wrong_params(r, params, &ask.q);
+    Worker *w;
     if (wrong) {
         server_refuse(s, id, ERROR_PARAMS, "%s", wrong);
         return true;
     }
-    Task *t = server_idle_task(s, false);
-    if (!t)
+    if (!find_worker(s, r, (Document *)ask.q.doc, &w))
         return false;
-    if (job_start(&t->job, work, &ask))
+    Task *t = server_idle_task(s);
+    if ((w && ask_worker(w, r, params, t)) || job_start(&t->job, job, &ask))
         t->id = cJSON_Duplicate(id, true);
     else
         server_refuse(s, id, ERROR_INTERNAL, "cannot start a process: %s", strerror(errno));
@@ -204,86 +323,4 @@ bool server_take(Server *s, const cJSON *message)
              !json_member(message, "error")) /* an answer: we asked nothing */
         server_refuse(s, id, ERROR_INVALID_REQUEST, "a message needs a method");
     return true;
-}
-
-/* --- Diagnostics ---------------------------------------------------------------------------- */
-
-void server_diagnose(Server *s)
-{
-    Task *t;
-    for (Document *d = s->docs.first; d && (t = server_idle_task(s, true)); d = d->next) {
-        if (!d->stale)
-            continue;
-        Asked ask = {query_diagnostics, {.docs = &s->docs, .doc = d, .client = &s->client}};
-        d->stale = false;
-        if (job_start(&t->job, work, &ask))
-            t->doc = d;
-    }
-}
-
-/* The one diagnostic of a program on which the compiler failed. */
-static cJSON *failure(const char *why)
-{
-    cJSON *all = cJSON_CreateArray(), *o = cJSON_CreateObject();
-    char text[256];
-    snprintf(text, sizeof text, "minifut failed on this program: %s", why);
-    cJSON_AddItemToObject(o, "range",
-                          json_range(&(Lines){.text = "", .begins = {&(uint32_t){0}, 1, 1}}, 0, 0));
-    cJSON_AddNumberToObject(o, "severity", 1);
-    cJSON_AddStringToObject(o, "source", "minifut");
-    cJSON_AddStringToObject(o, "message", text);
-    cJSON_AddItemToArray(all, o);
-    return all;
-}
-
-/* For editors that do not show related places, what is said of them stands in the message. */
-static void fold_related(cJSON *diagnostic)
-{
-    cJSON *related = cJSON_DetachItemFromObjectCaseSensitive(diagnostic, "relatedInformation"), *r;
-    Out text = {0};
-    const char *message = json_string(diagnostic, "message");
-    out_puts(&text, message ? message : "");
-    cJSON_ArrayForEach(r, related)
-    {
-        const cJSON *line = json_member(r, "location.range.start.line");
-        const char *said = json_string(r, "message");
-        out_printf(&text, "\nline %d: %s", line ? line->valueint + 1 : 0, said ? said : "");
-    }
-    char *s = out_take(&text);
-    cJSON_ReplaceItemInObjectCaseSensitive(diagnostic, "message", cJSON_CreateString(s));
-    cJSON_Delete(related);
-    free(s);
-}
-
-/* Keeps which files the document has imported. */
-static void keep_reads(Document *d, const cJSON *reads)
-{
-    int n = cJSON_GetArraySize(reads);
-    for (int i = 0; d->reads && d->reads[i]; i++)
-        free(d->reads[i]);
-    free(d->reads);
-    d->reads = mem_or_exit(calloc((size_t)n + 1, sizeof *d->reads));
-    for (int i = 0; i < n; i++)
-        d->reads[i] = mem_or_exit(strdup(cJSON_GetArrayItem(reads, i)->valuestring));
-}
-
-void server_publish(Server *s, Document *d, const char *text, const char *why)
-{
-    cJSON *made = text ? cJSON_Parse(text + 1) : NULL, *o;
-    cJSON *all = made ? cJSON_DetachItemFromObjectCaseSensitive(made, "diagnostics") : failure(why);
-    if (made)
-        keep_reads(d, json_member(made, "reads"));
-    if (made && cJSON_IsTrue(json_member(made, "parsed"))) {
-        free(d->good);
-        d->good = mem_or_exit(malloc(d->n + 1));
-        memcpy(d->good, d->text, d->n + 1);
-        d->n_good = d->n;
-    }
-    cJSON_ArrayForEach(o, all)
-    {
-        if (!s->client.related)
-            fold_related(o);
-    }
-    server_show(s, d, all);
-    cJSON_Delete(made);
 }

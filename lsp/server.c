@@ -1,4 +1,4 @@
-/* What the server tells the editor, and its tasks. */
+/* What the server tells the editor. */
 #include "lsp/server.h"
 
 #include <stdarg.h>
@@ -55,28 +55,4 @@ void server_show(Server *s, const Document *d, cJSON *all)
     cJSON_AddNumberToObject(params, "version", d->version);
     cJSON_AddItemToObject(params, "diagnostics", all);
     server_notify(s, "textDocument/publishDiagnostics", params);
-}
-
-/* --- Tasks ---------------------------------------------------------------------------------- */
-
-Task *server_idle_task(Server *s, bool for_diagnostics)
-{
-    for (int i = for_diagnostics; i < MAX_TASKS; i++)
-        if (!s->tasks[i].job.pid)
-            return &s->tasks[i];
-    return NULL;
-}
-
-void server_drop(Task *t)
-{
-    job_cancel(&t->job);
-    cJSON_Delete(t->id);
-    *t = (Task){0};
-}
-
-void server_drop_stale(Server *s)
-{
-    for (int i = 0; i < MAX_TASKS; i++)
-        if (s->tasks[i].job.pid && s->tasks[i].doc && s->tasks[i].doc->stale)
-            server_drop(&s->tasks[i]);
 }

@@ -5,7 +5,7 @@
 
 #include "lsp/client.h"
 #include "lsp/documents.h"
-#include "lsp/job.h"
+#include "lsp/process/fork_server.h"
 
 /* Codes of errors: of JSON-RPC and of the protocol. */
 enum {
@@ -19,18 +19,34 @@ enum {
     ERROR_FAILED = -32803, /* the request is right, but cannot be done */
 };
 
+/* The process that knows a document as it is now, and answers what is asked of it (workers.c). */
+typedef struct {
+    ForkServer process;
+    Document *doc;       /* NULL: that has changed, it only ends what it is at */
+    unsigned long since; /* Server.changes when it began */
+    unsigned long used;  /* Server.uses when it was last asked */
+    bool begun;          /* it has made the diagnostics */
+    bool large;          /* too large to be kept */
+} Worker;
+enum { MAX_WORKERS = 8, MAX_WORKER_MB = 256 };
+
 /* A job, and what it is for. */
 typedef struct {
     Job job;
-    cJSON *id;     /* of the request that it answers, or NULL: ... */
-    Document *doc; /* ... the diagnostics of this one */
+    cJSON *id;      /* of the request that it answers, or NULL: ... */
+    Document *doc;  /* ... the diagnostics of this one */
+    Worker *worker; /* whose answer it is, or NULL */
+    char why[64];   /* that it has failed */
 } Task;
-enum { MAX_TASKS = 4 };
+enum { MAX_TASKS = 6, MAX_CHECKS = 3 }; /* at a time; of them, diagnostics that nobody waits for */
 /* What a job's output begins with: JSON follows, or words. */
 enum { JOB_ANSWER = '=', JOB_REFUSAL = '!' };
 
 typedef struct {
     Documents docs;
+    unsigned long changes; /* of documents and folders, so far */
+    unsigned long uses;    /* of workers */
+    Worker workers[MAX_WORKERS];
     Task tasks[MAX_TASKS];
     cJSON *waiting; /* messages not looked at yet, in order */
     Buffer in, out;
@@ -47,12 +63,31 @@ __attribute__((format(printf, 4, 5))) void server_refuse(Server *s, const cJSON 
 void server_notify(Server *s, const char *method, cJSON *params);
 /* Shows diagnostics of a document, which it deletes. */
 void server_show(Server *s, const Document *d, cJSON *all);
-/* A task that does nothing, or NULL. One is never for diagnostics: an answer is waited for. */
-Task *server_idle_task(Server *s, bool for_diagnostics);
+
+/* --- workers.c ------------------------------------------------------------------------------ */
+
+/* A task that does nothing, or NULL. */
+Task *server_idle_task(Server *s);
+/* Whether diagnostics can be made now that nobody waits for. */
+bool server_may_check(const Server *s);
+/* The worker that knows a document as it is now; `of_all`: and all others that are open. NULL:
+ * there is none. */
+Worker *server_worker(Server *s, Document *d, bool of_all);
+/* Starts one, which makes the diagnostics first, with an idle task for them, which is `first`.
+ * NULL: it cannot be (errno). */
+Worker *server_start_worker(Server *s, Document *d, Task *first, const ForkServerLife *life,
+                            void *env);
+/* It has made the diagnostics, in so much memory. */
+void worker_has_begun(Worker *w, double mb);
+/* It has nothing more to do for one who asked: ends it if nobody will ask it again. */
+void server_settle(Server *s, Worker *w);
+/* It has ended by itself, which fails the tasks that it was at. */
+void server_bury(Server *s, Worker *w);
 /* Ends a task; nobody is told. */
-void server_drop(Task *t);
-/* Ends the tasks that make diagnostics of documents that are stale. */
+void server_drop(Server *s, Task *t);
+/* Ends what is done for documents as they were, but for answers that are waited for. */
 void server_drop_stale(Server *s);
+void server_end_workers(Server *s);
 
 /* --- notifications.c ------------------------------------------------------------------------ */
 
@@ -62,10 +97,13 @@ void server_notice(Server *s, const char *method, const cJSON *params);
 
 /* Does what a message asks. False: it has to wait for a task. */
 bool server_take(Server *s, const cJSON *message);
-/* Starts to make diagnostics of a stale document, if there is one and an idle task. */
+/* Starts to make diagnostics of documents that are stale, as far as it may. */
 void server_diagnose(Server *s);
-/* Publishes what a task has made of a document: the text of query_diagnostics' result, or NULL and
- * why. */
-void server_publish(Server *s, Document *d, const char *text, const char *why);
+
+/* --- publish.c ------------------------------------------------------------------------------ */
+
+/* Publishes what a worker has made of a document when it began: the text of that, or NULL and why.
+ */
+void server_publish(Server *s, Document *d, Worker *w, const char *text, const char *why);
 
 #endif

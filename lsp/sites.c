@@ -36,44 +36,118 @@ static void name_at(V *v, Loc loc, const char *name, const Binding *b, const AEx
         v->visit->site(v->visit->env, &s);
 }
 
-/* --- Constructors ---------------------------------------------------------------------------- */
+/* --- Constructors and fields ----------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The constructors of a sum. */
-static const char *constructors_of(Arena *a, const AType *t)
+/* What has parts of these names, in order: sums have a mark of their own. */
+static const char *whole_of(Arena *a, char mark, const char *const *names, int n)
 {
-    t = t ? type_deref(t) : NULL;
-    if (!t || t->kind != TY_SUM)
-        return NULL;
-    const char *all = "";
-    for (int i = 0; i < t->names.n; i++)
-        all = arena_printf(a, "%s#%s", all, t->names.at[i]);
-    return intern(all);
+    size_t size = 0;
+    for (int i = 0; i < n; i++)
+        size += 1 + strlen(names[i]);
+    char *all = arena_alloc(a, size + 1), *to = all;
+    for (int i = 0; i < n; i++) {
+        *to++ = mark;
+        to = stpcpy(to, names[i]);
+    }
+    return intern_n(all, size);
 }
 
-/* The same of a sum as it is written. */
-static const char *constructors_written(Arena *a, const TypeExp *t)
+static const char *whole_of_type(Arena *a, const AType *t, TypeKind kind)
 {
-    const char *all = "", **names = NEWN(a, const char *, t->args.n + 1);
+    t = t ? type_deref(t) : NULL;
+    return t && t->kind == kind ? whole_of(a, kind == TY_SUM ? '#' : '{', t->names.at, t->names.n)
+                                : NULL;
+}
+
+/* The same of one that is written. */
+static const char *whole_written(Arena *a, const TypeExp *t)
+{
+    const char **names = NEWN(a, const char *, t->args.n + 1);
     for (int i = 0; i < t->args.n; i++)
-        names[i] = t->args.at[i]->name;
+        names[i] = t->kind == TE_SUM ? t->args.at[i]->name : t->names.at[i];
     qsort(names, (size_t)t->args.n, sizeof *names, by_text);
-    for (int i = 0; i < t->args.n; i++)
-        all = arena_printf(a, "%s#%s", all, names[i]);
-    return intern(all);
+    return whole_of(a, t->kind == TE_SUM ? '#' : '{', names, t->args.n);
+}
+
+static void part_at(V *v, Loc loc, const char *name, Site s)
+{
+    s.name = name;
+    s.loc = s.def = loc;
+    if (s.whole && v->visit->site)
+        v->visit->site(v->visit->env, &s);
 }
 
 /* What begins at loc with a constructor. */
 static void constructor_at(V *v, Loc loc, const char *name, Site s)
 {
-    s.name = name;
-    s.loc = s.def = (Loc){loc.beg, loc.beg + 1 + (uint32_t)strlen(name)};
-    if (s.sum && v->visit->site && loc.beg && v->file->text[loc.beg - v->file->base] == '#')
-        v->visit->site(v->visit->env, &s);
+    if (loc.beg && v->file->text[loc.beg - v->file->base] == '#')
+        part_at(v, (Loc){loc.beg, loc.beg + 1 + (uint32_t)strlen(name)}, name, s);
+}
+
+/* A field whose name comes next behind a place, but for blanks, comments and what separates parts.
+ * `value`: where that begins. */
+static void field_at(V *v, uint32_t from, const char *name, uint32_t value, Site s)
+{
+    if (!from || !s.whole || !v->visit->site)
+        return;
+    const char *at = v->file->text + (from - v->file->base);
+    for (at += strspn(at, " \t\r\n{,.()"); at[0] == '-' && at[1] == '-';
+         at += strspn(at, " \t\r\n{,.()"))
+        at += strcspn(at, "\n");
+    size_t n = strlen(name);
+    uint32_t beg = v->file->base + (uint32_t)(at - v->file->text);
+    s.field = true;
+    s.pun = beg == value;
+    if (strncmp(at, name, n) == 0 && !text_in_name(at[n]))
+        part_at(v, (Loc){beg, beg + (uint32_t)n}, name, s);
+}
+
+static void steps_at(V *v, const Steps *path)
+{
+    for (int i = 0; i < path->n; i++) {
+        const Step *s = &path->at[i];
+        if (s->field)
+            field_at(v, s->loc.beg, s->field, 0,
+                     (Site){.whole = whole_of_type(v->a, s->of, TY_RECORD), .of = s->of});
+    }
+}
+
+/* The fields of a record. */
+static void fields_of_exp(V *v, const AExp *e)
+{
+    uint32_t from = e->loc.beg;
+    const char *whole = whole_of_type(v->a, e->type, TY_RECORD);
+    for (int i = 0; i < e->seq.elems.n; i++) {
+        Loc value = e->seq.elems.at[i]->loc;
+        field_at(v, from, e->seq.names.at[i], value.beg, (Site){.whole = whole, .of = e->type});
+        from = value.end;
+    }
+}
+
+static void fields_of_pat(V *v, const Pat *p)
+{
+    uint32_t from = p->loc.beg;
+    const char *whole = whole_of_type(v->a, p->type, TY_RECORD);
+    for (int i = 0; i < p->elems.n; i++) {
+        Loc part = p->elems.at[i]->loc;
+        field_at(v, from, p->names.at[i], part.beg, (Site){.whole = whole, .of = p->type});
+        from = part.end;
+    }
+}
+
+static void fields_written(V *v, const TypeExp *t)
+{
+    uint32_t from = t->loc.beg;
+    const char *whole = whole_written(v->a, t);
+    for (int i = 0; i < t->args.n; i++) {
+        field_at(v, from, t->names.at[i], 0, (Site){.whole = whole, .binds = true});
+        from = t->args.at[i]->loc.end;
+    }
 }
 
 /* Part k of the name A.B.c at loc. */
@@ -110,11 +184,13 @@ static void walk_type(void *env, TypeExp **at)
     TreeParts p = walks(v);
     if (t->kind == TE_FUN && t->bind)
         name_at(v, t->name_loc, t->name, t->bind, NULL, true);
-    const char *sum = t->kind == TE_SUM ? constructors_written(v->a, t) : NULL;
+    const char *sum = t->kind == TE_SUM ? whole_written(v->a, t) : NULL;
     for (int i = 0; sum && i < t->args.n; i++) {
         const TypeExp *arg = t->args.at[i];
-        constructor_at(v, arg->loc, arg->name, (Site){.sum = sum, .binds = true, .alt = arg});
+        constructor_at(v, arg->loc, arg->name, (Site){.whole = sum, .binds = true, .alt = arg});
     }
+    if (t->kind == TE_RECORD)
+        fields_written(v, t);
     texp_parts(t, &p);
 }
 
@@ -129,7 +205,9 @@ static void walk_pat(void *env, Pat **at)
         name_at(v, pat->loc, pat->name, pat->bind, NULL, true);
     if (pat->kind == P_CONSTR)
         constructor_at(v, pat->loc, pat->name,
-                       (Site){.sum = constructors_of(v->a, pat->type), .of = pat->type});
+                       (Site){.whole = whole_of_type(v->a, pat->type, TY_SUM), .of = pat->type});
+    if (pat->kind == P_RECORD)
+        fields_of_pat(v, pat);
     if (pat->kind != P_LIT)
         pat_parts(pat, &p);
 }
@@ -163,6 +241,18 @@ static void walk_var(V *v, const AExp *e)
             false);
 }
 
+static void walk_fields(V *v, const AExp *e)
+{
+    if (e->kind == AE_RECORD)
+        fields_of_exp(v, e);
+    else if (e->kind == AE_UPDATE || e->kind == AE_PATHSECT)
+        steps_at(v, &e->update.path);
+    else if (e->kind == AE_PROJ)
+        field_at(v, e->proj.e->loc.end, e->proj.names.at[0], 0,
+                 (Site){.whole = whole_of_type(v->a, e->proj.e->type, TY_RECORD),
+                        .of = e->proj.e->type});
+}
+
 static void walk_exp(void *env, AExp **at)
 {
     V *v = env;
@@ -173,8 +263,10 @@ static void walk_exp(void *env, AExp **at)
     if (e->kind == AE_VAR)
         walk_var(v, e);
     if (e->kind == AE_CONSTR)
-        constructor_at(v, e->loc, e->constr.name,
-                       (Site){.sum = constructors_of(v->a, e->type), .of = e->type, .use = e});
+        constructor_at(
+            v, e->loc, e->constr.name,
+            (Site){.whole = whole_of_type(v->a, e->type, TY_SUM), .of = e->type, .use = e});
+    walk_fields(v, e);
     if (e->kind != AE_STRING) /* its elements are bytes */
         aexp_parts(e, &p);
 }
@@ -233,39 +325,55 @@ void sites_of_file(const Ast *ast, const File *f, const Visit *v)
     }
 }
 
-bool site_is_shared(const Site *s)
-{
-    return s->bind && (s->bind->kind == BIND_DEF || s->bind->kind >= BIND_TYPE);
-}
-
 bool site_same(const Site *a, const Site *b)
 {
     bool one_place = a->def.beg && a->def.beg == b->def.beg;
-    if (a->sum || b->sum)
-        return a->sum == b->sum && a->name == b->name;
+    if (a->whole || b->whole)
+        return a->whole == b->whole && a->name == b->name;
     return a->bind && b->bind &&
            (a->bind == b->bind || (one_place && a->bind->name == b->bind->name));
 }
 
 typedef struct {
     const Site *of;
+    bool binds; /* where it is written in a type */
     Site *found;
-} Written;
+} Search;
 
-static void find_written(void *env, const Site *s)
+static void find_part(void *env, const Site *s)
 {
-    Written *w = env;
-    if (!w->found->sum && s->binds && site_same(s, w->of))
-        *w->found = *s;
+    Search *f = env;
+    if (!f->found->whole && (s->binds || !f->binds) && site_same(s, f->of))
+        *f->found = *s;
 }
 
-bool constructor_written(const Ast *ast, const Site *s, Site *out)
+static bool part_in(const Ast *ast, const File *f, const Site *s, bool binds, Site *out)
 {
     *out = (Site){0};
-    for (int i = 0; i < ast->files.n; i++)
-        sites_of_file(ast, ast->files.at[i],
-                      &(Visit){.env = &(Written){s, out}, .site = find_written});
-    return out->sum != NULL;
+    sites_of_file(ast, f, &(Visit){.env = &(Search){s, binds, out}, .site = find_part});
+    return out->whole != NULL;
+}
+
+bool part_written(const Ast *ast, const Site *s, Site *out)
+{
+    bool found = false;
+    for (int i = 0; i < ast->files.n && !found; i++)
+        found = part_in(ast, ast->files.at[i], s, true, out);
+    return found;
+}
+
+/* Sums and records are what their parts are: in whichever file these stand, its readers may have
+ * them, and in theirs. */
+void sites_look_at_readers(Look *l, const Client *client, const Site *s)
+{
+    Site any;
+    bool shared = s->bind && (s->bind->kind == BIND_DEF || s->bind->kind >= BIND_TYPE);
+    const File *of = shared ? look_file(l, s->def) : NULL;
+    if (of)
+        look_at_readers(l, client, of, s->bind->name);
+    for (int i = 0; s->whole && i < l->ast->files.n; i++)
+        if (part_in(l->ast, l->ast->files.at[i], s, false, &any))
+            look_at_readers(l, client, l->ast->files.at[i], s->name);
 }
 
 /* --- What is asked of a place --------------------------------------------------------------- */
@@ -366,14 +474,15 @@ typedef struct {
     uint32_t place;
     int score;
     Site best;
-} Search;
+} AtPlace;
 
 /* A name has the place behind it, too, unless another one begins there. Of two at one place it is
  * that which is used: `let a[i] = v` makes a new `a` of the one before. */
 static void search(void *env, const Site *s)
 {
-    Search *f = env;
-    int score = 1 + 4 * (f->place < s->loc.end) + 2 * (s->bind != NULL || s->sum) + !s->binds;
+    AtPlace *f = env;
+    bool known = s->bind || (s->whole && !s->pun); /* of `{x}` the variable */
+    int score = 1 + 4 * (f->place < s->loc.end) + 2 * known + (!s->binds && !s->pun);
     if (!loc_has(s->loc, f->place) || score <= f->score)
         return;
     f->best = *s;
@@ -382,7 +491,7 @@ static void search(void *env, const Site *s)
 
 bool site_at(const Look *l, uint32_t place, Site *out)
 {
-    Search f = {.place = place};
+    AtPlace f = {.place = place};
     sites_of_file(l->ast, l->ast->main, &(Visit){.env = &f, .site = search});
     *out = f.best;
     return f.best.name != NULL;

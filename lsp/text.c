@@ -51,6 +51,11 @@ Position lines_position(const Lines *l, size_t offset)
     Position p = {(uint32_t)lo, 0};
     for (size_t at = l->begins.at[lo]; at < offset;) {
         uint32_t units;
+        if ((unsigned char)l->text[at] < 0x80) { /* most of them, and there are very many */
+            at++;
+            p.unit++;
+            continue;
+        }
         size_t k = character(l, at, &units);
         if (at + k > offset)
             break;

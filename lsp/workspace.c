@@ -47,7 +47,7 @@ static const char *project_of(Arena *a, const char *path)
 
 static void add_folder(Found *f, const char *folder, bool below)
 {
-    FolderSearch s = {.a = f->a, .packages = true, .most = MOST_PROGRAMS, .flat = !below};
+    FolderSearch s = {.a = f->a, .most = MOST_PROGRAMS, .flat = !below};
     folder_search(&s, folder);
     for (int i = 0; i < s.files.n; i++)
         add(f, s.files.at[i], NULL);

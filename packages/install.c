@@ -6,6 +6,7 @@
 #include "base/intern.h"
 #include "base/ptrmap.h"
 #include "command/tempdir.h"
+#include "packages/record.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,10 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char RECORD[] = ".minifut-packages",
-                  RECORD_HEAD[] =
-                      "Files of packages, by `minifut pkg sync`: hash of the contents, name.\n";
 
 typedef enum { KEPT_FILE, KEPT_LINK, KEPT_FOLDER } KeptKind;
 
@@ -71,7 +68,7 @@ static bool want_all(Install *in)
     Arena *a = in->o->a;
     bool ok = true;
     if (in->ps->n)
-        out_puts(&in->record, RECORD_HEAD);
+        out_puts(&in->record, PACKAGE_RECORD_HEAD);
     for (int i = 0; i < in->ps->n; i++) {
         const Package *p = &in->ps->at[i];
         const char *version = semver_text(a, p->version);
@@ -86,30 +83,11 @@ static bool want_all(Install *in)
 
 /* --- What is there ---------------------------------------------------------------------------- */
 
-/* The contents of a file; NULL and errno. */
-static char *contents(Arena *a, const char *path, size_t *n)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    struct stat st;
-    if (fd < 0)
-        return NULL;
-    char *text = fstat(fd, &st) == 0 ? arena_alloc(a, (size_t)st.st_size + 1) : NULL;
-    ssize_t k = 1;
-    *n = 0;
-    while (text && k > 0 && *n < (size_t)st.st_size)
-        if ((k = read(fd, text + *n, (size_t)st.st_size - *n)) > 0)
-            *n += (size_t)k;
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    return k < 0 ? NULL : text;
-}
-
 /* The hash that git has for a file's contents, interned; NULL and errno. */
 static const char *hash_of(Arena *a, const char *path)
 {
     size_t n;
-    const char *text = contents(a, path, &n);
+    const char *text = package_file_text(a, path, &n);
     if (!text)
         return NULL;
     char head[64], hash[SHA1_DIGEST_STRING_LENGTH];
@@ -120,25 +98,20 @@ static const char *hash_of(Arena *a, const char *path)
     return intern(SHA1End(&c, hash));
 }
 
+static void add_recorded(void *env, const char *name, const char *hash)
+{
+    ptrmap_put(((Install *)env)->recorded, intern(name), intern(hash));
+}
+
 static void read_record(Install *in)
 {
     Arena *a = in->o->a;
     size_t n;
-    char *text = contents(a, joined(in, in->lib, RECORD), &n), *save;
-    const char *package = "";
+    char *text = package_file_text(a, joined(in, in->lib, PACKAGE_RECORD), &n);
     in->stale =
         !text ? in->record.n > 0 : n != in->record.n || memcmp(text, in->record.text, n) != 0;
-    char *line = text ? strtok_r(text, "\n", &save) : NULL;
-    for (; line && (line = strtok_r(NULL, "\n", &save));) {
-        char *space = strchr(line + 2 * (*line == ' '), ' ');
-        if (!space)
-            continue;
-        *space = '\0';
-        if (*line == ' ')
-            ptrmap_put(in->recorded, intern(joined(in, package, space + 1)), intern(line + 2));
-        else
-            package = line;
-    }
+    if (text)
+        package_record_each(a, text, add_recorded, in);
 }
 
 /* The package whose folder a file lies in; NULL if it is none that is wanted. */
@@ -220,7 +193,7 @@ static void look_at(Install *in, const char *folder)
     for (struct dirent *e; (e = readdir(dir));) {
         struct stat st;
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-            (!*folder && !strcmp(e->d_name, RECORD)))
+            (!*folder && !strcmp(e->d_name, PACKAGE_RECORD)))
             continue;
         n++;
         const char *name = intern(*folder ? joined(in, folder, e->d_name) : e->d_name),
@@ -284,7 +257,7 @@ static bool keep_file(Install *in, const char *from, const char *to)
     size_t n;
     if (link(from, to) == 0)
         return true;
-    const char *text = contents(in->o->a, from, &n);
+    const char *text = package_file_text(in->o->a, from, &n);
     return text && write_file(to, text, n) && stat(from, &st) == 0 &&
            chmod(to, st.st_mode & 07777) == 0;
 }
@@ -323,7 +296,7 @@ static bool fill(Install *in)
         if (!put_kept(in, &in->kept.at[i]))
             return false;
     return !in->record.n ||
-           write_file(joined(in, in->fresh, RECORD), in->record.text, in->record.n);
+           write_file(joined(in, in->fresh, PACKAGE_RECORD), in->record.text, in->record.n);
 }
 
 /* --- In one step ------------------------------------------------------------------------------ */

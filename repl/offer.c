@@ -2,8 +2,8 @@
 #include "repl/offer.h"
 
 #include "command/source.h"
-#include "lsp/job.h"
 #include "lsp/look.h"
+#include "lsp/process/job.h"
 
 #include <ctype.h>
 #include <dirent.h>

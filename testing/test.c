@@ -83,7 +83,7 @@ static int take_file(void *env, const char *path)
     if (stat(path, &st) != 0) {
         cannot_read(c, path);
     } else if (S_ISDIR(st.st_mode)) {
-        FolderSearch s = {.a = c->a, .packages = true, .unread = cannot_read, .env = c};
+        FolderSearch s = {.a = c->a, .unread = cannot_read, .env = c};
         folder_search(&s, path);
         vec_append(c->a, &c->files, &s.files);
     } else {

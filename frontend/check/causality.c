@@ -79,22 +79,40 @@ static bool is_needed(void *env, const Size *leaf)
     return !leaf->each_call && is_not_known(env, leaf);
 }
 
-/* Reports a size in the type of a function or an empty array that is not known here. */
-static void need(Causes *c, const AType *t, Loc loc, const char *what)
+/* A size in the type of a function or an empty array that is not known here, or NULL. */
+static const Size *size_needed(Causes *c, const AType *t)
 {
     Search s = {c, NULL};
-    if (!ty_any_size(t, is_needed, &s))
-        return;
+    return ty_any_size(t, is_needed, &s) ? s.bad : NULL;
+}
+
+static void report_needed(Causes *c, const Size *bad, const AType *t, Loc loc, const char *what)
+{
     Ck *ck = c->ck;
-    if (s.bad->varies) {
+    if (bad->varies) {
         ck_error(ck, loc, "a size of %s (`%s`) is ambiguous: nothing here decides it", what,
                  show(ck, t));
     } else {
         ck_error(ck, loc, "a size of %s (`%s`) is needed before it is known", what, show(ck, t));
-        if (s.bad->loc.beg)
-            ck_note(ck, s.bad->loc, "it is made up here; bind this to a name before");
+        if (bad->loc.beg)
+            ck_note(ck, bad->loc, "it is made up here; bind this to a name before");
     }
-    learn_size(c, s.bad);
+    learn_size(c, bad);
+}
+
+static void need(Causes *c, const AType *t, Loc loc, const char *what)
+{
+    const Size *bad = size_needed(c, t);
+    if (bad)
+        report_needed(c, bad, t, loc, what);
+}
+
+/* The same of what has a name, with a mark before that. */
+static void need_named(Causes *c, const AExp *e, const char *mark, const char *name)
+{
+    const Size *bad = size_needed(c, e->type);
+    if (bad)
+        report_needed(c, bad, e->type, e->loc, arena_printf(c->ck->a, "`%s%s`", mark, name));
 }
 
 /* The size of a parameter cannot be one that the function makes up. */
@@ -170,7 +188,7 @@ static void visit_var(Causes *c, const AExp *e)
 {
     const Binding *b = e->var.bind;
     if (b->kind == BIND_BUILTIN || b->kind == BIND_DEF)
-        need(c, e->type, e->loc, arena_printf(c->ck->a, "`%s`", e->var.name));
+        need_named(c, e, "", e->var.name);
 }
 
 static void visit_loop(Causes *c, const AExp *e)
@@ -237,7 +255,7 @@ static void visit_parts(Causes *c, AExp *e)
         return;
     case AE_CONSTR:
         aexp_children(e, visit_child, c);
-        need(c, e->type, e->loc, arena_printf(c->ck->a, "`#%s`", e->constr.name));
+        need_named(c, e, "#", e->constr.name);
         return;
     case AE_LETFUN:
         visit_params(c, &e->letfun.def->params);

@@ -37,6 +37,10 @@ static inline AType *check_exp(Ck *ck, AExp *e)
 /* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
 bool check_is(Ck *ck, AExp *e, AType *want, const char *what);
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what);
+/* The two halves of `require`, for whom the words of `what` are dear: makes the types one; and
+ * says, right behind that, why they are not, which gives false. */
+bool agree(Ck *ck, AType *want, AType *have);
+bool disagree(Ck *ck, AExp *at, AType *want, AType *have, const char *what);
 /* Reports that `what` of type t is, or has in it, a function: functions are chosen when the program
  * is compiled, so no control flow may yield one. */
 bool value_only(Ck *ck, AType *t, Loc loc, const char *what);

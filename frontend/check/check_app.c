@@ -150,8 +150,9 @@ static bool check_arg(Call *c, int i)
 {
     Ck *ck = c->ck;
     AExp *arg = c->e->app.args.at[i];
-    AType *t = check_against(ck, arg, c->params.at[i]);
-    bool ok = !mixed_operands(c, i, t) && require(ck, arg, c->params.at[i], t, arg_words(c, i));
+    AType *want = c->params.at[i], *t = check_against(ck, arg, want);
+    bool ok = !mixed_operands(c, i, t) &&
+              (agree(ck, want, t) || disagree(ck, arg, want, t, arg_words(c, i)));
     if (!ok) {
         note_wrong_function(c, i, t);
         note_wrong_arg(c, t);

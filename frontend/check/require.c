@@ -13,11 +13,19 @@ static void size_error(Ck *ck, Loc loc, const char *what)
     ck_note(ck, ck->why_b, "the other one here; claim that they are equal by `e :> t`");
 }
 
-bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
+bool agree(Ck *ck, AType *want, AType *have)
 {
     ck_try(ck);
-    if (ty_unify(ck, want, have))
-        return true;
+    return ty_unify(ck, want, have);
+}
+
+bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
+{
+    return agree(ck, want, have) || disagree(ck, at, want, have, what);
+}
+
+bool disagree(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
+{
     AType *w = type_deref(want);
     const char *why = because(ck, want, have), *shown = show(ck, have);
     if (w->kind == TY_META && w->meta.cls == TC_VALUE && ty_has_fun(have))

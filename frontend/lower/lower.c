@@ -141,8 +141,10 @@ void fe_limits(Ast *ast)
     if (!ast->recursive)
         return;
     Ctx cx = {.perm = arena_new(), .scratch = arena_new()};
+    int entries = ast->entries.n;
     fe_add_recursive(ast);
     fe_lower(&cx, ast);
+    ast->entries.n = entries;
     arena_free(cx.scratch);
     arena_free(cx.perm);
 }

@@ -191,6 +191,8 @@ bool is_operator_name(const char *name)
 const char *last_dot(const char *name)
 {
     const char *dot = NULL;
+    if (!strchr(name, '.')) /* nearly all of them */
+        return NULL;
     for (const char *p = name; *p && !is_operator_name(p); p++)
         if (*p == '.')
             dot = p;

@@ -17,10 +17,14 @@ static KindTrait trait(CNodeKind k)
     return traits[k];
 }
 
-/* The token at that offset. */
+/* The token at that offset: most are among the last ones. */
 static int token_at(const Concrete *c, uint32_t beg)
 {
-    int low = 0, high = c->tokens.n - 1;
+    int high = c->tokens.n - 1, low = high, step = 1;
+    for (; low > 0 && c->tokens.at[low].loc.beg > beg; step *= 2) {
+        high = low;
+        low = low > step ? low - step : 0;
+    }
     while (low < high) {
         int mid = low + (high - low) / 2;
         if (c->tokens.at[mid].loc.beg < beg)

@@ -51,6 +51,7 @@ typedef struct {
 struct Concrete {
     VEC(CToken) tokens; /* the last one is the end of the file */
     VEC(Loc) comments;  /* from `--` to before the newline */
+    bool flat;          /* that is all: there is no tree */
     VEC(CNode *) stack; /* a node for each nonterminal on the parser's stack; NULL: of no tokens */
     CNode *root;        /* NULL: no declarations; one declaration, or CN_decls */
 };
@@ -64,6 +65,8 @@ typedef struct {
 /* Parses a text as a file of that name, whose imports are not looked at; its tree, and what is
  * written. NULL after syntax errors (reported). (load.c) */
 Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete);
+/* The same with tokens and comments alone of what is written. */
+Ast *fe_parse_flat(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete);
 
 /* --- concrete.c --- */
 

@@ -730,7 +730,7 @@ static void reduced(ParseCtx *ctx, int rule, const void *states, const Loc *rhs)
     const yy_state_t *top = states;
     CSymbol symbols[MOST_SYMBOLS];
     int n = yyr2[rule];
-    if (!ctx->concrete || ctx->errors)
+    if (!ctx->concrete || ctx->concrete->flat || ctx->errors)
         return;
     ASSERT(n <= MOST_SYMBOLS);
     for (int i = 0; i < n; i++) {

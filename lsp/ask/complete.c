@@ -465,8 +465,8 @@ cJSON *query_completion(const Query *q)
         return NULL;
     Look l = look_at(q->a, q->docs, q->doc, LOOK_COMPLETE, chain, end);
     Completion c = {.look = &l, .items = cJSON_CreateArray()};
-    if (!look_place(&l, chain, &c.place)) /* nothing parses: as far as the texts are the same */
-        c.place = l.ast->main->base + (uint32_t)l.front;
+    if (!look_place(&l, chain, &c.place))
+        c.place = look_nearest(&l, chain);
     names_in_scope(&c);
     if (constructor)
         add_constructors(&c);

@@ -9,8 +9,6 @@
 typedef struct {
     Look *look;
     cJSON *all;
-    const Query *of; /* who asks for quick fixes of what is wrong in its range, or NULL */
-    cJSON *actions;
 } Diagnostics;
 
 static Loc import_of(const Look *l, const File *f)
@@ -57,53 +55,6 @@ static void add_fixes(Look *l, cJSON *o, const DiagMessage *m)
         cJSON_Delete(all);
 }
 
-/* --- Quick fixes ---------------------------------------------------------------------------- */
-
-/* What is written instead, on one line of a menu. */
-static const char *title_of(Arena *a, const char *text)
-{
-    enum { LONGEST = 60 };
-    size_t n = strcspn(text, "\n");
-    bool cut = n > LONGEST || text[n];
-    n = n < LONGEST ? n : LONGEST;
-    while (n && ((unsigned char)text[n] & 0xC0) == 0x80) /* not within a character */
-        n--;
-    return arena_printf(a, "Change to `%.*s%s`", (int)n, text, cut ? "\xe2\x80\xa6" : "");
-}
-
-/* A quick fix by one of the changes that a diagnostic has with it. */
-static cJSON *quick_fix(const Query *q, const cJSON *diagnostic, const cJSON *fix)
-{
-    cJSON *o = cJSON_CreateObject(), *edit = cJSON_AddObjectToObject(o, "edit");
-    const char *uri = json_string(fix, "uri"), *text = json_string(fix, "newText");
-    cJSON *change = cJSON_CreateObject(), *changes;
-    cJSON_AddItemToObject(o, "title", json_text(title_of(q->a, text)));
-    cJSON_AddStringToObject(o, "kind", "quickfix");
-    cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "diagnostics"),
-                         cJSON_Duplicate(diagnostic, true));
-    cJSON_AddItemToObject(change, "range", cJSON_Duplicate(json_member(fix, "range"), true));
-    cJSON_AddStringToObject(change, "newText", text);
-    changes = cJSON_AddArrayToObject(cJSON_AddObjectToObject(edit, "changes"), uri);
-    cJSON_AddItemToArray(changes, change);
-    if (!cJSON_GetArrayItem(json_member(diagnostic, "data.fixes"), 1))
-        cJSON_AddTrueToObject(o, "isPreferred");
-    return o;
-}
-
-/* Those of a diagnostic at a place, if that is in the range. */
-static void add_actions(const Diagnostics *ds, Loc loc, const cJSON *diagnostic)
-{
-    size_t beg, end;
-    const cJSON *fix;
-    if (!look_offset(ds->look, loc.beg, &beg) || !look_offset(ds->look, loc.end, &end) ||
-        beg > ds->of->end || end < ds->of->at)
-        return;
-    cJSON_ArrayForEach(fix, json_member(diagnostic, "data.fixes"))
-    {
-        cJSON_AddItemToArray(ds->actions, quick_fix(ds->of, diagnostic, fix));
-    }
-}
-
 /* --- Diagnostics ---------------------------------------------------------------------------- */
 
 static void add(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes)
@@ -138,8 +89,6 @@ static void add(void *env, const DiagMessage *m, const DiagMessage *notes, int n
     cJSON_AddItemToObject(o, "message", json_text(s));
     free(s);
     cJSON_AddItemToArray(ds->all, o);
-    if (ds->of)
-        add_actions(ds, loc, o);
 }
 
 cJSON *query_diagnostics(const Query *q)
@@ -147,12 +96,42 @@ cJSON *query_diagnostics(const Query *q)
     Look l = look_at(q->a, q->docs, q->doc, LOOK_MESSAGES, 0, 0);
     Diagnostics ds = {.look = &l, .all = cJSON_CreateArray()};
     diag_take(add, &ds);
-    cJSON *o = cJSON_CreateObject(), *reads = cJSON_AddArrayToObject(o, "reads");
+    cJSON *o = cJSON_CreateObject();
     cJSON_AddItemToObject(o, "diagnostics", ds.all);
-    for (int i = 0; i < l.ast->files.n; i++)
-        if (l.ast->files.at[i] != l.ast->main)
-            cJSON_AddItemToArray(reads, json_text(l.ast->files.at[i]->path));
     cJSON_AddBoolToObject(o, "parsed", l.ast->main->parsed);
+    return o;
+}
+
+/* --- Quick fixes ---------------------------------------------------------------------------- */
+
+/* What is written instead, on one line of a menu. */
+static const char *title_of(Arena *a, const char *text)
+{
+    enum { LONGEST = 60 };
+    size_t n = strcspn(text, "\n");
+    bool cut = n > LONGEST || text[n];
+    n = n < LONGEST ? n : LONGEST;
+    while (n && ((unsigned char)text[n] & 0xC0) == 0x80) /* not within a character */
+        n--;
+    return arena_printf(a, "Change to `%.*s%s`", (int)n, text, cut ? "\xe2\x80\xa6" : "");
+}
+
+/* A quick fix by one of the changes that a diagnostic has with it. */
+static cJSON *quick_fix(const Query *q, const cJSON *diagnostic, const cJSON *fix)
+{
+    cJSON *o = cJSON_CreateObject(), *edit = cJSON_AddObjectToObject(o, "edit");
+    const char *uri = json_string(fix, "uri"), *text = json_string(fix, "newText");
+    cJSON *change = cJSON_CreateObject(), *changes;
+    cJSON_AddItemToObject(o, "title", json_text(title_of(q->a, text)));
+    cJSON_AddStringToObject(o, "kind", "quickfix");
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "diagnostics"),
+                         cJSON_Duplicate(diagnostic, true));
+    cJSON_AddItemToObject(change, "range", cJSON_Duplicate(json_member(fix, "range"), true));
+    cJSON_AddStringToObject(change, "newText", text);
+    changes = cJSON_AddArrayToObject(cJSON_AddObjectToObject(edit, "changes"), uri);
+    cJSON_AddItemToArray(changes, change);
+    if (!cJSON_GetArrayItem(json_member(diagnostic, "data.fixes"), 1))
+        cJSON_AddTrueToObject(o, "isPreferred");
     return o;
 }
 
@@ -168,14 +147,34 @@ static bool wants_fixes(const Query *q)
     return any;
 }
 
+static bool is_before(Position a, Position b)
+{
+    return a.line != b.line ? a.line < b.line : a.unit < b.unit;
+}
+
+/* Does a diagnostic touch the range that is asked about? */
+static bool touches(const Query *q, const cJSON *diagnostic)
+{
+    Position beg, end;
+    return json_read_position(json_member(diagnostic, "range.start"), &beg) &&
+           json_read_position(json_member(diagnostic, "range.end"), &end) &&
+           !is_before(q->to, beg) && !is_before(end, q->from);
+}
+
 cJSON *query_actions(const Query *q)
 {
-    Diagnostics ds = {.all = cJSON_CreateArray(), .of = q, .actions = cJSON_CreateArray()};
-    if (wants_fixes(q)) {
-        Look l = look_at(q->a, q->docs, q->doc, LOOK_MESSAGES, 0, 0);
-        ds.look = &l;
-        diag_take(add, &ds);
+    cJSON *actions = cJSON_CreateArray();
+    const cJSON *d, *fix;
+    if (!wants_fixes(q))
+        return actions;
+    const char *text = q->said ? q->said : cJSON_PrintUnformatted(query_diagnostics(q));
+    const cJSON *said = mem_or_exit(cJSON_Parse(text)); /* numbers in it are text so far */
+    cJSON_ArrayForEach(d, json_member(said, "diagnostics"))
+    {
+        cJSON_ArrayForEach(fix, json_member(touches(q, d) ? d : NULL, "data.fixes"))
+        {
+            cJSON_AddItemToArray(actions, quick_fix(q, d, fix));
+        }
     }
-    cJSON_Delete(ds.all);
-    return ds.actions;
+    return actions;
 }

@@ -44,8 +44,7 @@ static cJSON *hover_constructor(Look *l, const Site *s)
 {
     Out code = {0};
     Site written;
-    const TypeDecl *t =
-        constructor_written(l->ast, s, &written) ? type_around(l->ast, written.loc) : NULL;
+    const TypeDecl *t = part_written(l->ast, s, &written) ? type_around(l->ast, written.loc) : NULL;
     const AType *of = s->of ? s->of : t ? t->type : NULL;
     out_puts(&code, of ? show_constructor(l->a, of, s->name) : s->name);
     if (t) {
@@ -86,7 +85,7 @@ static cJSON *hover_site(Look *l, const Site *s)
 
 cJSON *query_hover(const Query *q)
 {
-    Look l = look_at(q->a, q->docs, q->doc, LOOK_AROUND, q->at, q->at);
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_CHECKED, q->at, q->at);
     Innermost in = {0};
     Site s;
     if (!look_place(&l, q->at, &in.place))
@@ -94,7 +93,7 @@ cJSON *query_hover(const Query *q)
     bool site = site_at(&l, in.place, &s);
     if (site && s.bind)
         return hover_site(&l, &s);
-    if (site && s.sum)
+    if (site && s.whole && !s.field)
         return hover_constructor(&l, &s);
     sites_of_file(l.ast, l.ast->main, &(Visit){.env = &in, .exp = innermost});
     if (!in.best)

@@ -10,10 +10,12 @@ typedef struct {
     cJSON *all;
 } Hints;
 
+#define KIND_TYPE "1" /* of the protocol; as text: the library takes its time over numbers */
+
 /* Puts a hint at a place, if it is in the range that was asked for. */
 static void add(Hints *h, uint32_t place, const char *text)
 {
-    enum { TYPE = 1, LONGEST = 60 }; /* a kind of the protocol; of what is shown between code */
+    enum { LONGEST = 60 }; /* of what is shown between code */
     size_t at;
     if (!look_offset(&h->look, place, &at) || at < h->q->at || at > h->q->end)
         return;
@@ -25,7 +27,7 @@ static void add(Hints *h, uint32_t place, const char *text)
         json_text(cut ? arena_printf(h->look.a, "%.*s\xe2\x80\xa6", (int)LONGEST, text) : text));
     if (cut)
         cJSON_AddItemToObject(o, "tooltip", json_text(text));
-    cJSON_AddNumberToObject(o, "kind", TYPE);
+    cJSON_AddRawToObject(o, "kind", KIND_TYPE);
     cJSON_AddItemToArray(h->all, o);
     cJSON_Delete(range);
 }
@@ -176,7 +178,7 @@ static void def_hints(void *env, const Def *d)
 
 cJSON *query_hints(const Query *q)
 {
-    Hints h = {q, look_at(q->a, q->docs, q->doc, LOOK_AROUND, q->at, q->at), cJSON_CreateArray()};
+    Hints h = {q, look_at(q->a, q->docs, q->doc, LOOK_CHECKED, q->at, q->at), cJSON_CreateArray()};
     sites_of_file(h.look.ast, h.look.ast->main,
                   &(Visit){.env = &h, .exp = exp_hints, .def = def_hints});
     return h.all;

@@ -22,7 +22,7 @@ cJSON *query_definition(const Query *q)
     if (!site_at(&l, place, &s))
         return import_at(&l, place);
     Site written;
-    if (s.sum && constructor_written(l.ast, &s, &written))
+    if (s.whole && part_written(l.ast, &s, &written))
         s = written;
     return s.bind || s.binds ? look_location(&l, s.def) : NULL;
 }
@@ -61,11 +61,10 @@ static cJSON *all_sites(const Query *q, bool binder, bool places)
     Look l = look_at(q->a, q->docs, q->doc, LOOK_NAMES, q->at, q->at);
     uint32_t place;
     Site s;
-    if (!look_place(&l, q->at, &place) || !site_at(&l, place, &s) || !(s.bind || s.sum))
+    if (!look_place(&l, q->at, &place) || !site_at(&l, place, &s) || !(s.bind || s.whole))
         return NULL;
-    const File *of = s.bind && places ? look_file(&l, s.def) : NULL;
-    if (of && site_is_shared(&s))
-        look_at_readers(&l, q->client, of, s.bind->name);
+    if (places)
+        sites_look_at_readers(&l, q->client, &s);
     References r = {&l, &s, binder, places, cJSON_CreateArray()};
     Visit v = {.env = &r, .site = add_reference};
     for (int i = 0; i < l.ast->files.n; i++)

@@ -6,6 +6,7 @@
 #include "lsp/look.h"
 
 #include "base/intern.h"
+#include "packages/record.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -16,14 +17,15 @@ typedef VEC(Site) Sites;
 /* What is renamed. */
 typedef struct {
     const char *name;
-    VEC(uint32_t) defs;     /* where it is defined */
-    VEC(const char *) sums; /* of a constructor: those it is of */
-    bool fixed;             /* the language has called something so that must be called alike */
+    VEC(uint32_t) defs;       /* where it is defined */
+    VEC(const char *) wholes; /* of a constructor or field: what it is a part of */
+    bool fixed;               /* the language has called something so that must be called alike */
 } Family;
 
 typedef struct {
     const Query *q;
     Look look;
+    PackageFiles *packages;
     Site at;
     Family family;
     Sites sites;  /* of all files, in the order of the walk */
@@ -129,18 +131,18 @@ static bool add_def(Renaming *r, Loc def)
     return true;
 }
 
-static bool has_sum(const Family *f, const char *sum)
+static bool has_whole(const Family *f, const char *whole)
 {
-    for (int i = 0; i < f->sums.n; i++)
-        if (f->sums.at[i] == sum)
+    for (int i = 0; i < f->wholes.n; i++)
+        if (f->wholes.at[i] == whole)
             return true;
     return false;
 }
 
 static bool belongs(const Family *f, const Site *s)
 {
-    if (s->sum)
-        return s->name == f->name && has_sum(f, s->sum);
+    if (s->whole)
+        return s->name == f->name && has_whole(f, s->whole);
     bool found = s->bind && s->bind->name == f->name && has_def(f, s->def.beg);
     for (const Binding *b = s->bind; b && !found; b = b->stands)
         found = b->name == f->name && b->loc.beg && has_def(f, b->loc.beg);
@@ -196,15 +198,33 @@ static bool grow_by_matches(Renaming *r)
 static void find_family(Renaming *r)
 {
     const Site **all = sorted(r);
-    if (r->at.sum)
-        vec_push(r->look.a, &r->family.sums, r->at.sum);
+    if (r->at.whole)
+        vec_push(r->look.a, &r->family.wholes, r->at.whole);
     else
         add_def(r, r->at.def);
-    while (!r->at.sum && (grow_by_places(r, all) | grow_by_matches(r))) {
+    while (!r->at.whole && (grow_by_places(r, all) | grow_by_matches(r))) {
     }
 }
 
 /* --- What is asked -------------------------------------------------------------------------- */
+
+/* May the file be changed? Those of packages are as they were published. */
+static bool may_be_changed(const Renaming *r, const File *f)
+{
+    return !package_has_file(r->packages, f->path, 0) ||
+           query_refuse(r->q,
+                        "`%s` stands in %s, which is of a package: the next `minifut pkg sync` "
+                        "would undo the change, or refuse to",
+                        r->family.name, f->path);
+}
+
+/* What has the field of an expression of which the type is not known? */
+static bool fields_are_known(const Renaming *r)
+{
+    return !r->at.field || !diag_errors() ||
+           query_refuse(r->q, "which values have the field `%s` is not known: there are errors",
+                        r->family.name);
+}
 
 /* Looks at the name under the cursor; false: it cannot be renamed. */
 static bool find_name(Renaming *r)
@@ -215,15 +235,16 @@ static bool find_name(Renaming *r)
     Look *l = &r->look;
     if (!look_is_current(l))
         return query_refuse(q, "there is a syntax error: what names mean is not known");
-    if (!look_place(l, q->at, &place) || !site_at(l, place, &r->at) || !(r->at.bind || r->at.sum))
+    if (!look_place(l, q->at, &place) || !site_at(l, place, &r->at) || !(r->at.bind || r->at.whole))
         return query_refuse(q, "there is no name here that can be changed");
-    const char *name = r->at.sum ? r->at.name : r->at.bind->name;
+    const char *name = r->at.whole ? r->at.name : r->at.bind->name;
     r->family.name = name;
     if (!look_file(l, r->at.def) || strchr(name, ' '))
         return query_refuse(q, "`%s` is called so by the language", name);
     if (!name_within(l->ast->main, r->at.loc, name).beg)
         return query_refuse(q, "there is no name here that can be changed");
-    return true;
+    r->packages = package_files_new(q->a);
+    return fields_are_known(r) && may_be_changed(r, look_file(l, r->at.def));
 }
 
 cJSON *query_renamable(const Query *q)
@@ -251,6 +272,8 @@ static bool may_be_called(const Renaming *r, const char *name)
         return query_refuse(r->q, "`%s` is no %s", name, op ? "operator" : "name");
     if (show_is_keyword(name))
         return query_refuse(r->q, "`%s` is a keyword", name);
+    if (r->at.field) /* which never stand alone */
+        return true;
     bool known = fe_builtin(ast, name) || prim_named(name, &s);
     for (int i = 0; i < ast->prelude->decls.n && !known; i++) {
         const Decl *d = &ast->prelude->decls.at[i];
@@ -271,7 +294,7 @@ static bool all_understood(const Renaming *r)
     for (int i = 0; i < r->sites.n; i++) {
         const Site *s = &r->sites.at[i];
         const File *f = look_file(&r->look, s->loc);
-        if (!s->bind && !s->sum && f && name_within(f, s->loc, r->family.name).beg)
+        if (!s->bind && !s->whole && f && name_within(f, s->loc, r->family.name).beg)
             return query_refuse(r->q, "what `%s` means at %s is not known: there are errors",
                                 r->family.name, diag_place_str(s->loc));
     }
@@ -284,7 +307,7 @@ static bool all_understood(const Renaming *r)
 
 typedef struct {
     Loc at;
-    bool field; /* the field keeps its name */
+    const char *text; /* instead */
 } Change;
 typedef VEC(Change) Changes;
 
@@ -296,8 +319,17 @@ static bool is_field(const Renaming *r, Loc loc)
     return false;
 }
 
+/* What a name becomes: of `{x}` the field or the variable keeps its own. */
+static const char *new_text(const Renaming *r, const Site *s, const char *name)
+{
+    const char *old = r->family.name;
+    return s->pun                             ? arena_printf(r->look.a, "%s = %s", name, old)
+           : !s->whole && is_field(r, s->loc) ? arena_printf(r->look.a, "%s = %s", old, name)
+                                              : name;
+}
+
 /* Those of a file, in the order of places. */
-static Changes changes_of(const Renaming *r, const Site **all, const File *f)
+static Changes changes_of(const Renaming *r, const Site **all, const File *f, const char *name)
 {
     Changes cs = {0};
     for (int i = 0; i < r->sites.n; i++) {
@@ -306,18 +338,13 @@ static Changes changes_of(const Renaming *r, const Site **all, const File *f)
             continue;
         Loc at = name_within(f, s->loc, r->family.name);
         if (at.beg && !(cs.n && vec_last(&cs).at.beg == at.beg))
-            vec_push(r->look.a, &cs, (Change){at, is_field(r, s->loc)});
+            vec_push(r->look.a, &cs, (Change){at, new_text(r, s, name)});
     }
     return cs;
 }
 
-static const char *new_text(const Renaming *r, const Change *c, const char *name)
-{
-    return c->field ? arena_printf(r->look.a, "%s = %s", r->family.name, name) : name;
-}
-
 /* The document that a file would be; its text is in the arena. */
-static Document *changed(const Renaming *r, const File *f, const Changes *cs, const char *name)
+static Document *changed(const Renaming *r, const File *f, const Changes *cs)
 {
     Arena *a = r->look.a;
     const Document *open =
@@ -327,7 +354,7 @@ static Document *changed(const Renaming *r, const File *f, const Changes *cs, co
     uint32_t from = f->base;
     for (int i = 0; i < cs->n; i++) {
         out_putn(&o, f->text + (from - f->base), cs->at[i].at.beg - from);
-        out_puts(&o, new_text(r, &cs->at[i], name));
+        out_puts(&o, cs->at[i].text);
         from = cs->at[i].at.end;
     }
     out_puts(&o, f->text + (from - f->base));
@@ -341,7 +368,7 @@ static Document *changed(const Renaming *r, const File *f, const Changes *cs, co
     return d;
 }
 
-static cJSON *edit_of(const Renaming *r, const File *f, const Changes *cs, const char *name)
+static cJSON *edit_of(const Renaming *r, const File *f, const Changes *cs)
 {
     const Document *open =
         f == r->look.ast->main ? r->q->doc : document_of_file(r->q->docs, f->path);
@@ -353,7 +380,7 @@ static cJSON *edit_of(const Renaming *r, const File *f, const Changes *cs, const
     for (int i = 0; i < cs->n; i++) {
         cJSON *e = cJSON_CreateObject();
         cJSON_AddItemToObject(e, "range", look_range((Look *)&r->look, cs->at[i].at));
-        cJSON_AddItemToObject(e, "newText", json_text(new_text(r, &cs->at[i], name)));
+        cJSON_AddItemToObject(e, "newText", json_text(cs->at[i].text));
         cJSON_AddItemToArray(edits, e);
     }
     return o;
@@ -369,8 +396,8 @@ typedef struct {
 /* What tells the things apart that names of a look mean. */
 static uintptr_t meaning(const Look *l, const Site *s)
 {
-    if (s->sum)
-        return (uintptr_t)intern(arena_printf(l->a, "%s.%s", s->sum, s->name));
+    if (s->whole)
+        return (uintptr_t)intern(arena_printf(l->a, "%s.%s", s->whole, s->name));
     if (!s->bind)
         return 0;
     return look_file(l, s->def) ? s->def.beg : (uintptr_t)s->bind->name;
@@ -396,8 +423,8 @@ static Loc other_meaning(const Renaming *was, const Renaming *is)
     for (int i = 0; i < n; i++) {
         const Site *s = &was->sites.at[i], *t = &is->sites.at[i];
         all[i] = (Meaning){meaning(&was->look, s), meaning(&is->look, t), t->loc};
-        bool same_kind = !s->bind == !t->bind && !s->sum == !t->sum && s->binds == t->binds;
-        if (!same_kind || (!look_file(&was->look, s->def) && !s->sum && all[i].was != all[i].is))
+        bool same_kind = !s->bind == !t->bind && !s->whole == !t->whole && s->binds == t->binds;
+        if (!same_kind || (!look_file(&was->look, s->def) && !s->whole && all[i].was != all[i].is))
             return t->loc;
     }
     for (int k = 0; k < 2; k++) {
@@ -425,7 +452,8 @@ static bool stays(const Renaming *r, const Documents *docs, const Document *doc,
     DiagMessage first = {0};
     diag_take(first_error, &first); /* those from before */
     first = (DiagMessage){0};
-    then.look = look_at(r->look.a, docs, doc, LOOK_NAMES, 0, 0);
+    LookKind as_before = r->look.ast->names_only ? LOOK_NAMES : LOOK_CHECKED;
+    then.look = look_at(r->look.a, docs, doc, as_before, 0, 0);
     for (int i = 0; i < r->look.ast->files.n; i++) {
         File *f = fe_parse_besides(then.look.ast, r->look.ast->files.at[i]->path);
         if (f && r->look.ast->files.at[i]->module && !f->module)
@@ -469,12 +497,11 @@ cJSON *query_rename(const Query *q)
     const char *name = intern(json_string(q->params, "newName"));
     if (!find_name(&r) || !may_be_called(&r, name))
         return NULL;
-    if (site_is_shared(&r.at))
-        look_at_readers(&r.look, q->client, look_file(&r.look, r.at.def), r.family.name);
+    sites_look_at_readers(&r.look, q->client, &r.at);
     int errors = diag_errors();
     collect(&r);
     find_family(&r);
-    if (!all_understood(&r))
+    if (!fields_are_known(&r) || !all_understood(&r))
         return NULL;
     const Site **all = sorted(&r);
     Documents then = *q->docs;
@@ -482,14 +509,16 @@ cJSON *query_rename(const Query *q)
     cJSON *changes = cJSON_CreateArray();
     for (int i = 0; i < r.look.ast->files.n; i++) {
         const File *f = r.look.ast->files.at[i];
-        Changes cs = changes_of(&r, all, f);
+        Changes cs = changes_of(&r, all, f, name);
         if (!cs.n)
             continue;
-        Document *d = changed(&r, f, &cs, name);
+        if (!may_be_changed(&r, f))
+            return NULL;
+        Document *d = changed(&r, f, &cs);
         d->next = then.first;
         then.first = d;
         doc = f == r.look.ast->main ? d : doc;
-        cJSON_AddItemToArray(changes, edit_of(&r, f, &cs, name));
+        cJSON_AddItemToArray(changes, edit_of(&r, f, &cs));
     }
     if (name != r.family.name && !stays(&r, &then, doc, name, errors))
         return NULL;

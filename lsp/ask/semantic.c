@@ -55,7 +55,7 @@ static void know_exp(void *env, const AExp *e)
 
 static TokenKind kind_of(const Tokens *t, const Site *s)
 {
-    if (s->sum)
+    if (s->whole)
         return TOKEN_ENUM_MEMBER;
     switch (s->bind->kind) {
     case BIND_MODULE: return TOKEN_NAMESPACE;
@@ -78,10 +78,10 @@ static void add(void *env, const Site *s)
 {
     Tokens *t = env;
     size_t beg, end;
-    if (!(s->bind || s->sum) || !look_offset(t->look, s->loc.beg, &beg) ||
+    if (!(s->bind || s->whole) || s->field || !look_offset(t->look, s->loc.beg, &beg) ||
         !look_offset(t->look, s->loc.end, &end) || end <= beg)
         return;
-    bool ours = s->sum || look_file(t->look, s->def);
+    bool ours = s->whole || look_file(t->look, s->def);
     Token one = {beg, end, (int)kind_of(t, s),
                  (s->binds ? DECLARATION : 0) | (ours ? 0 : OF_LANGUAGE)};
     vec_push(t->look->a, &t->all, one);

@@ -142,6 +142,13 @@ def folders(folder, there):
     ours = [there(f'all/{name}') for name in ('a.sf', 'b.fut', 'in/c.sf', 'in/deep/d.sf', 'lib/own.sf')]
     others = [there(f'all/{name}') for name in ('.git/e.sf', '.f.sf', 'notes.txt', 'in/sf', 'pkg/lib/github.com/x/y/g.fut')]
     ours.append(there('all/pkg/main.fut'))
+    for project, record in (('own', ''), ('noted', 'Files.\ngithub.com/x/y 1.0.0 abc\n  0f g.fut\n')):  # packages that they are themselves
+        there(f'all/{project}/futhark.pkg', b'package github.com/me/own\nrequire { github.com/x/y 1.0.0 }\n')
+        ours.append(there(f'all/{project}/lib/github.com/me/own/o.fut'))
+        others.append(there(f'all/{project}/lib/github.com/x/y/g.fut'))
+        if record:
+            there(f'all/{project}/lib/.minifut-packages', record.encode())
+            ours.append(there(f'all/{project}/lib/github.com/x/y/of_the_user.fut'))
     broken = there('all/in/broken.sf', BROKEN)
     there('all/pkg/futhark.pkg', b'require {}\n')
     os.symlink('..', f'{folder}/all/in/up')
@@ -200,6 +207,12 @@ def command(folder):
     case('no such file', None if run('fmt', f'{folder}/none.sf').returncode == 1 else 'no error')
     case('-w without files', None if run('fmt', '-w').returncode == 2 else 'no error')
     case('--check with -w', None if run('fmt', '-w', '--check', a).returncode == 2 else 'no error')
+    locked, free = there('locked.sf'), there('free.sf')
+    os.chmod(locked, 0o444)
+    got = run('fmt', locked, free)
+    case('a file that may not be written', None if got.returncode == 1 and f'cannot write {locked}: Permission denied'.encode() in got.stderr else got)
+    case('it stays, others are formatted', None if (read(locked), read(free)) == (UGLY, NICE) else (read(locked), read(free)))
+    case('--check of it', None if run('fmt', '--check', locked).stdout.decode() == f'{locked}\n' else 'it is not named')
     with open('/dev/full', 'wb') as full:
         got = subprocess.run([MINIFUT, 'fmt'], input=UGLY, stdout=full, stderr=subprocess.PIPE)
     case('a full output', None if got.returncode == 1 and b'cannot write' in got.stderr else got)

@@ -67,12 +67,12 @@ def definition(c):
             ('^squares zs', 'def ^squares'), ('x * ^x', '\\^x -> x *'), ('points: [n]po^int)', 'type ^point'), ('squares z^s', 'let ^zs'),
             ('copy ^xs', 'let (^xs, ys)'), ('points: [^n]', 'main [^n]'), ('for i < st^eps', '(^steps: i64)'), ('in ac^c', 'let ^acc[i]'),
             ('let ac^c[i]', 'loop ^acc'), ('acc[^i] + ', 'for ^i <'), ("pair (v: ^a)", "paired '^a"), ('(as: [^m]a)', "paired 'a [^m]"),
-            ('map2 pa^ir', 'let ^pair'), ('= [^k](a', "'a [^k] ="), ('+ ^q.px', 'let ^q ='), ('ro^w a [m]', "type ^row"),
+            ('map2 pa^ir', 'let ^pair'), ('= [^k](a', "'a [^k] ="), ('+ ^q.px', 'let ^q ='), ('ro^w a [m]', "type ^row"), ('q.p^x', 'type point = {^px'),
             ('= p^ with', '(^p: point): point =')):
         r = c.at('definition', URI, *place(PROGRAM, marked))
         assert r, marked
         same((r['uri'], r['range']['start']['line'], r['range']['start']['character']), (URI, *place(PROGRAM, want)), marked)
-    for nothing in ('re^duce', 'f32.m^ax', '^-- of any', '1^.5', 'q.p^x'):
+    for nothing in ('re^duce', 'f32.m^ax', '^-- of any', '1^.5'):
         same(c.at('definition', URI, *place(PROGRAM, nothing)), None, nothing)
 
 

@@ -284,20 +284,55 @@ def selections(c):
     same(c.error('textDocument/selectionRange', textDocument={'uri': URI}, positions=[{}]), -32602)
 
 
+def tokens(c, text):
+    """{(name, line): (kind, modifiers)}"""
+    legend = c.capabilities['semanticTokensProvider']['legend']
+    data = c.ask('textDocument/semanticTokens/full', textDocument={'uri': URI})['data']
+    lines, line, unit, found = text.split('\n'), 0, 0, {}
+    for dl, du, n, kind, mods in zip(*[iter(data)] * 5):
+        line, unit = line + dl, du if dl else unit + du
+        name = lines[line][unit:unit + n]
+        assert n and len(name) == n, (line, unit, n)
+        names = [m for k, m in enumerate(legend['tokenModifiers']) if mods >> k & 1]
+        found[(name, line)] = (legend['tokenTypes'][kind], names)
+    return found
+
+
 @session
 def semantic_tokens(c):
     c.open(URI, CALLS)
-    legend = c.capabilities['semanticTokensProvider']['legend']
-    data = c.ask('textDocument/semanticTokens/full', textDocument={'uri': URI})['data']
-    lines, line, unit, found = CALLS.split('\n'), 0, 0, {}
-    for dl, du, n, kind, mods in zip(*[iter(data)] * 5):
-        line, unit = line + dl, du if dl else unit + du
-        text = lines[line][unit:unit + n]
-        assert n and len(text) == n, (line, unit, n)
-        names = [m for k, m in enumerate(legend['tokenModifiers']) if mods >> k & 1]
-        found[(text, line)] = (legend['tokenTypes'][kind], names)
+    found = tokens(c, CALLS)
     for what, want in ((('scaled', 1), ('function', ['declaration'])), (('by', 1), ('parameter', [])), (('n', 1), ('parameter', [])),
                        (('map', 1), ('function', ['defaultLibrary'])), (('m', 3), ('namespace', ['declaration'])), (('m', 9), ('namespace', [])),
                        (('inner', 9), ('function', [])), (('zs', 7), ('variable', ['declaration'])), (('+', 8), ('operator', ['defaultLibrary'])),
                        (('u', 8), ('parameter', [])), (('f', 8), ('function', ['declaration']))):
         same(found.get(what), want, str(what))
+
+
+@session
+def several_broken_definitions(c):
+    """Those are as they were, the others as they are, also new ones; the same in a text that never parsed, without the broken ones."""
+    good = '-- | One.\ndef one [n] (xs: [n]i32) = map (+ 1) xs\n\n#[inline]\ndef two [n] (xs: [n]i32) = map (* 2) (one xs)\n' \
+           'def three x = two (one x)\nmodule m = {\n  def four y = three y\n}\n'
+    c.open(URI, good)
+    same(c.checked(URI), [])
+    broken = good
+    for was, now in (('map (+ 1) xs', 'map (+ 1 xs'), ('  def four y = three y\n', '  def four y = let z = in three y\n'),
+                     ('def three x = two (one x)', 'def three x = two (two (one x))\ndef five u = three u')):
+        assert was in broken
+        broken = broken.replace(was, now)
+        c.change(URI, broken)
+        got = hints(c, broken)
+        holds(got, 'two [n] (xs: [n]i32)<: *[n]i32> = ')
+        holds(got, 'def three <(>x<: []i32)><: *[]i32> = ')
+        found = tokens(c, broken)
+        for what in (('one', 1), ('xs', 1), ('xs', 4), ('three', 5), ('one', 5)):
+            assert what in found, (what, found)
+    holds(got, 'def five <(>u<: []i32)><: *[]i32> = ')
+    holds(got, 'def four <(>y<: []i32)')
+    assert ('five', 6) in found and ('u', 6) in found and ('four', 8) in found and len([t for t in found if t[0] == 'two']) == 2
+    same(len(c.checked(URI)), 2)
+    c.close(URI)
+    c.open(URI, broken.replace('two [n]', 'two [n) [n]'))
+    found = tokens(c, broken)
+    assert ('three', 5) in found and ('one', 1) not in found and ('two', 4) not in found, found

@@ -94,9 +94,13 @@ def one(c, r, texts, k):
             at = min(r.choice([i + len(new), r.randrange(len(text) + 1)]), len(text))
             where = position(text, at)
             span = {'start': position(text, r.randrange(at + 1)), 'end': where}
-            m = c.answer(c.start('textDocument/' + method, textDocument={'uri': uri}, position=where, range=span, positions=[where, span['start']],
-                                 newName=r.choice(['zz', 'x', 'map', '+', 'n', 'A']), context={'includeDeclaration': True, 'diagnostics': []}))
-            wrong = wrong_answer(method, m, text)
+            asked = c.start('textDocument/' + method, textDocument={'uri': uri}, position=where, range=span, positions=[where, span['start']],
+                            newName=r.choice(['zz', 'x', 'map', '+', 'n', 'A']), context={'includeDeclaration': True, 'diagnostics': []})
+            cancelled = not r.randrange(8)
+            if cancelled:
+                c.tell('$/cancelRequest', id=asked)
+            m = c.answer(asked)
+            wrong = None if cancelled and m.get('error', {}).get('code') == -32800 else wrong_answer(method, m, text)
             if wrong:
                 yield f'{method} at {at}: {wrong}', text
     for d in c.checked(uri):

@@ -1,7 +1,5 @@
 """The wire, the life of a server, what is wrong with messages."""
 import json
-import os
-import time
 
 from cases import case, holds, same, session
 from client import Client, Failed
@@ -120,71 +118,3 @@ def wrong_parameters(c):
     for far in ({'line': 10 ** 9, 'character': 0}, {'line': 0, 'character': 1e300}, {'line': 1e300, 'character': 4.5}):
         c.ask('textDocument/hover', textDocument={'uri': URI}, position=far)
     holds(c.at('hover', URI, 0, 4)['contents']['value'], 'def f')
-
-
-def children(pid):
-    found = []
-    for task in os.listdir(f'/proc/{pid}/task'):
-        with open(f'/proc/{pid}/task/{task}/children', encoding='ascii') as f:
-            found += map(int, f.read().split())
-    return found
-
-
-@session
-def cancels(c):
-    """What is at work and what waits is answered at once when it is cancelled; others are answered."""
-    c.open(URI, program(5000))
-    at = {'textDocument': {'uri': URI}, 'position': {'line': 1, 'character': 5}}
-    codes = set()
-    for _ in range(20):
-        c.hold()
-        ids = [c.start('textDocument/hover', **at) for _ in range(9)]
-        c.release()
-        while not children(c.process.pid) and json.dumps(ids[0]) not in c.answers:
-            if not c.messages.empty():
-                c.receive()
-        c.hold()
-        for k in (ids[0], ids[8], 'of nobody'):
-            c.tell('$/cancelRequest', id=k)
-        c.tell('$/cancelRequest')
-        c.release()
-        answers = [c.answer(k) for k in ids]
-        for m in answers[1:8]:
-            holds(m['result']['contents']['value'], 'step0')
-        codes = {m.get('error', {}).get('code') for m in (answers[0], answers[8])}
-        if codes == {-32800}:
-            break
-    same(codes, {-32800})
-
-
-@session
-def a_job_dies(c):
-    """What kills a job costs its answer and no other."""
-    def killed(seconds=2):
-        """Kills the first job that is seen; false: it was too quick."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            for pid in children(c.process.pid):
-                try:
-                    os.kill(pid, 9)
-                    return True
-                except ProcessLookupError:
-                    return False
-        return False
-
-    text = program(5000)
-    c.open(URI, text)
-    for _ in range(20):
-        c.change(URI, text)
-        if killed() and c.checked(URI):
-            break
-    holds(c.checked(URI)[0]['message'], 'minifut failed on this program: it ended by signal 9')
-    code = None
-    for _ in range(20):
-        k = c.start('textDocument/hover', textDocument={'uri': URI}, position={'line': 1, 'character': 5})
-        killed()
-        code = c.answer(k).get('error', {}).get('code')
-        if code:
-            break
-    same(code, -32603)
-    holds(c.at('hover', URI, 1, 5)['contents']['value'], 'step0')

@@ -149,6 +149,67 @@ def renames_in_specifications(c):
     same(renamed(c, SPECS, 'def ^of', 'put'), SPECS.replace("val of 'a", "val put 'a").replace('def of', 'def put'))
 
 
+FIELDS = r'''type point = {px: f32, py: f32}
+type line = {from: point, to: point}
+def a (l: line) = l.from.px + (l.to) .py
+def b (p: point) = p with px = 1
+def c (l: line) = l with from.px = 2
+def d (ls: []line) = map (.from.px) ls
+def e (l: line) = let l.to.px = 4 in l
+def f (px: f32): point = {px, py = px}
+def g (p: point) = let {px, py = y} = p in px + y
+def h (p: point) = match p case {px = 0, py} -> py case {px: f32, py = _} -> px
+def k = {px = 1f32, py = 2f32, pz = 3f32}.px
+def n = (\p -> p.px) {px = 1f32, -- , px
+                      py = 0f32}
+module m = { type t = {py: f32, px: f32} def o: t = {py = 0, px = 0} }
+def r = m.o.px
+'''
+RENAMED_FIELDS = r'''type point = {x: f32, py: f32}
+type line = {from: point, to: point}
+def a (l: line) = l.from.x + (l.to) .py
+def b (p: point) = p with x = 1
+def c (l: line) = l with from.x = 2
+def d (ls: []line) = map (.from.x) ls
+def e (l: line) = let l.to.x = 4 in l
+def f (px: f32): point = {x = px, py = px}
+def g (p: point) = let {x = px, py = y} = p in px + y
+def h (p: point) = match p case {x = 0, py} -> py case {x = px: f32, py = _} -> px
+def k = {px = 1f32, py = 2f32, pz = 3f32}.px
+def n = (\p -> p.x) {x = 1f32, -- , px
+                      py = 0f32}
+module m = { type t = {py: f32, x: f32} def o: t = {py = 0, x = 0} }
+def r = m.o.x
+'''
+
+
+@session
+def renames_of_fields(c):
+    """... of all records with the same fields; a variable that is a field by its name alone keeps its own."""
+    c.open(URI, FIELDS)
+    same(c.checked(URI), [])
+    for marked in ('type point = {p^x', 'l.from.p^x', 'with p^x', 'with from.p^x', '(.from.p^x', 'l.to.p^x', 'case {p^x =', 'p -> p.p^x', '^px = 1f32, --', 'm.o.p^x'):
+        same(renamed(c, FIELDS, marked, 'x'), RENAMED_FIELDS, marked)
+    c.change(URI, RENAMED_FIELDS)
+    same(c.checked(URI), [])
+    same(renamed(c, RENAMED_FIELDS, 'type point = {^x', 'map'), RENAMED_FIELDS.replace('{x', '{map').replace('.x', '.map').replace('with x', 'with map').replace(' x:', ' map:').replace(', x =', ', map ='))
+    puns = FIELDS.replace('px', 'x')
+    c.change(URI, puns)
+    same(renamed(c, puns, 'let {^x, py', 'u'), puns.replace('let {x, py = y} = p in x + y', 'let {x = u, py = y} = p in u + y'))
+    c.change(URI, FIELDS)
+    same(len(c.at('references', URI, *place(FIELDS, 'with p^x'), context={'includeDeclaration': True})), 15)
+    for marked, new, part in (('type point = {p^x', 'py', 'r.sf:'), ('type point = {p^x', 'let', 'keyword'), ('type point = {p^x', '1', 'no name')):
+        got = rename(c, URI, FIELDS, marked, new)
+        assert isinstance(got, str), (marked, new, got)
+        holds(got, part)
+    two = 'type one = {a: i32, b: i32}\ntype two = {a: i32, c: i32}\n'
+    c.change(URI, two)
+    holds(rename(c, URI, two, '^b: i32', 'c'), 'would mean something else')
+    wrong = FIELDS + 'def s: bool = r\n'
+    c.change(URI, wrong)
+    holds(rename(c, URI, wrong, 'type point = {p^x', 'x'), 'there are errors')
+
+
 @session
 def renames_that_are_refused(c):
     c.open(URI, PROGRAM)
@@ -157,7 +218,7 @@ def renames_that_are_refused(c):
             ('match ^s case', '+', 'no name'), ('match ^s case', 'map', 'all programs have'), ('match ^s case', 'f32', 'all programs have'),
             ('best <^+> 2', 'plus', 'no operator'), ('best <^+> 2', '**>', 'r.sf:'), ('best <^+> 2', '&&', '&&'),
             ('redu^ce', 'fold', 'by the language'), ('i32.m^ax', 'most', 'by the language'), ('-> r ^* r', '+', 'by the language'),
-            ('(s: shape): f^32', 'x', 'no name'), ('let {px, p^y', 'q', 'no name'), ('^-- | Of', 'x', 'no name'),
+            ('(s: shape): f^32', 'x', 'no name'), ('^-- | Of', 'x', 'no name'),
             ('def ^area', 'far', 'defined twice'), ('let be^st', 'f', 'r.sf:18:'), ('(^q: i32)', 'best', 'r.sf:17:'),
             ('case #cir^cle', 'dot', 'r.sf:'), ('let be^st', 'i', 'r.sf:18:'), ('(p^x: f32)', '_', 'r.sf:')):
         got = rename(c, URI, PROGRAM, marked, new)
@@ -270,6 +331,65 @@ def over_files(minifut):
         assert 'g' not in {s[0] for s in symbols('g')}
         c.tell('workspace/didChangeWorkspaceFolders', event={'added': [{'uri': uri(d), 'name': 'x'}], 'removed': []})
         assert 'g' in {s[0] for s in symbols('g')}
+        same(c.stop(), 0)
+
+
+SHAPES = {'lib.sf': 'type shape = #circle f32 | #dot\n',
+          'main.sf': 'import "lib"\ndef f (s: shape) = match s case #circle r -> r case #dot -> 0\n',
+          'own.sf': 'import "lib"\nmodule m = {\n  type other = #circle i32\n  def f (c: other) = match c case #circle r -> r\n}\n'}
+
+
+POINTS = {'point.sf': 'def origin = {x = 0i32, y = 0i32}\n', 'right.sf': 'import "point"\nimport "other"\ndef f = origin.x + unit.y\n',
+          'other.sf': 'def unit = {x = 1i32, y = 0i32}\n', 'far.sf': 'import "other"\ndef g = unit.x\n'}
+
+
+@case
+def parts_of_types(minifut):
+    """Constructors and fields in files that import the type, or only values of it, or who does so has files with such values."""
+    with tempfile.TemporaryDirectory() as d:
+        d = os.path.realpath(d)
+        for name, text in {**SHAPES, **POINTS}.items():
+            with open(f'{d}/{name}', 'w', encoding='ascii') as f:
+                f.write(text)
+        c = Client(minifut, folders=[uri(d)])
+        lib = SHAPES['lib.sf']
+        c.open(uri(f'{d}/lib.sf'), lib)
+        got = rename(c, uri(f'{d}/lib.sf'), lib, '#cir^cle', 'round')
+        same({os.path.basename(f): applied(SHAPES[os.path.basename(f)], edits) for f, (_, edits) in got.items()},
+             {f: SHAPES[f].replace('circle', 'round') for f in ('lib.sf', 'main.sf')})  # own.sf has another sum
+        found = c.at('references', uri(f'{d}/lib.sf'), *place(lib, '#cir^cle'), context={'includeDeclaration': True})
+        same(sorted(os.path.basename(r['uri']) for r in found), ['lib.sf', 'main.sf'])
+        c.open(uri(f'{d}/point.sf'), POINTS['point.sf'])
+        got = rename(c, uri(f'{d}/point.sf'), POINTS['point.sf'], '= {^x', 'horizontal')
+        same({os.path.basename(f): applied(POINTS[os.path.basename(f)], edits) for f, (_, edits) in got.items()},
+             {f: t.replace('x', 'horizontal') for f, t in POINTS.items()})
+        same(c.stop(), 0)
+
+
+@case
+def files_of_packages(minifut):
+    """... are not changed: neither what they define, nor what must be called as they do; others in `lib` are."""
+    with tempfile.TemporaryDirectory() as d:
+        d = os.path.realpath(d)
+        files = {'futhark.pkg': 'package github.com/me/own\nrequire { github.com/x/y 1.0.0 }\n',
+                 'lib/.minifut-packages': 'Files.\ngithub.com/x/y 1.0.0 abc\n  0f y.fut\n',
+                 'lib/github.com/x/y/y.fut': 'def theirs = 1i32\nmodule type has = { val what: i32 }\n',
+                 'lib/github.com/me/own/own.fut': 'import "../../x/y/y"\ndef ours = theirs + 1\nmodule m: has = { def what = 3i32 }\n',
+                 'main.fut': 'import "lib/github.com/me/own/own"\nimport "lib/github.com/x/y/y"\ndef f = ours + theirs\n'}
+        for name, text in files.items():
+            os.makedirs(os.path.dirname(f'{d}/{name}'), exist_ok=True)
+            with open(f'{d}/{name}', 'w', encoding='ascii') as f:
+                f.write(text)
+        c = Client(minifut, folders=[uri(d)])
+        main, own = 'main.fut', 'lib/github.com/me/own/own.fut'
+        for name in (main, own):
+            c.open(uri(f'{d}/{name}'), files[name])
+        got = rename(c, uri(f'{d}/{main}'), files[main], '= o^urs', 'mine')
+        same(sorted(got), sorted(uri(f'{d}/{name}') for name in (main, own)))
+        for name, marked in ((main, '+ th^eirs'), (own, '= th^eirs'), (own, 'def wh^at')):
+            holds(rename(c, uri(f'{d}/{name}'), files[name], marked, 'other'), 'y/y.fut, which is of a package')
+        line, character = place(files[main], '+ th^eirs')
+        same(c.error('textDocument/prepareRename', textDocument={'uri': uri(f'{d}/{main}')}, position={'line': line, 'character': character}), -32803)
         same(c.stop(), 0)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent))
-import asking, editing, files, helping, mutated, protocol, renaming, sums, times  # noqa: E402, E401, F401: they enter their cases
+import asking, editing, files, helping, mutated, processes, protocol, renaming, sums, times  # noqa: E402, E401, F401: they enter their cases
 from client import Failed  # noqa: E402
 from cases import cases  # noqa: E402
 

@@ -3,6 +3,7 @@ import os
 import time
 
 from cases import same, session
+from processes import children
 from program import program
 
 URI = 'file:///nowhere/p.sf'
@@ -11,9 +12,10 @@ TICKS = os.sysconf('SC_CLK_TCK')
 
 
 def work(pid):
-    """Seconds that the server and its jobs so far have computed."""
+    """Seconds that the server, its workers and all that they have waited for have computed."""
     with open(f'/proc/{pid}/stat', encoding='ascii') as f:
-        return sum(map(int, f.read().rsplit(')', 1)[1].split()[11:15])) / TICKS
+        own = sum(map(int, f.read().rsplit(')', 1)[1].split()[11:15])) / TICKS
+    return own + sum(map(work, children(pid)))
 
 
 @session
@@ -33,6 +35,15 @@ def times(c):
         c.change(URI, ({'start': edit, 'end': edit}, ' '))
         return c.checked(URI) == []
 
+    def then(method, character, new=' '):
+        """Typed, then asked, and taken away again."""
+        def run():
+            c.change(URI, ({'start': edit, 'end': edit}, new))
+            found = c.at(method, URI, k, character)
+            c.change(URI, ({'start': edit, 'end': {**edit, 'character': edit['character'] + len(new)}}, ''))
+            return found
+        return run
+
     def at(method, character, line=k, **more):
         return lambda: c.at(method, URI, line, character, **more)
 
@@ -46,7 +57,9 @@ def times(c):
             ('documentSymbol', of_all('documentSymbol')), ('workspace/symbol', lambda: c.ask('workspace/symbol', query='step9')),
             ('inlayHint of a page', of_all('inlayHint', range=page)), ('inlayHint', of_all('inlayHint', range=whole)),
             ('codeAction', of_all('codeAction', range=page, context={'diagnostics': []})), ('foldingRange', of_all('foldingRange')),
-            ('selectionRange', of_all('selectionRange', positions=[edit])), ('semanticTokens', of_all('semanticTokens/full')), ('formatting', of_all('formatting', options={}))]
+            ('selectionRange', of_all('selectionRange', positions=[edit])), ('semanticTokens', of_all('semanticTokens/full')), ('formatting', of_all('formatting', options={})),
+            ('change, hover', then('hover', 17)), ('break, hover', then('hover', 17, ' (')), ('break, completion', then('completion', edit['character'] + 3, ' (p')),
+            ('signatureHelp of no word', then('signatureHelp', edit['character'] + 11, ' + f32.sin '))]
     print(f'ms on {len(lines)} lines: {"median":>14}{"most":>7}{"computed":>10}')
     for name, f in rows:
         took, before = [], work(c.process.pid)

@@ -1,6 +1,6 @@
 /* The wire: frames of JSON with a Content-Length, on standard input and output. */
-#ifndef LSP_WIRE_H
-#define LSP_WIRE_H
+#ifndef LSP_PROCESS_WIRE_H
+#define LSP_PROCESS_WIRE_H
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Frames in and out of buffers: reading and writing descriptors is lsp.c's. */
-#include "lsp/wire.h"
+#include "lsp/process/wire.h"
 
 #include "base/arena.h"
 #include "base/out.h"
