@@ -326,6 +326,24 @@ int cuIpcCloseMemHandle(Address p)
     return INVALID_VALUE;
 }
 
+int cuIpcGetEventHandle(void *handle, void *event)
+{
+    (void)handle, (void)event;
+    return INVALID_VALUE;
+}
+
+int cuIpcOpenEventHandle(void **event, Ipc handle)
+{
+    (void)event, (void)handle;
+    return INVALID_VALUE;
+}
+
+int cuStreamWaitEvent(void *s, void *event, unsigned flags)
+{
+    (void)s, (void)event, (void)flags;
+    return INVALID_VALUE;
+}
+
 int cuMemsetD8Async(Address to, unsigned char v, size_t n, void *s)
 {
     (void)s;
