@@ -291,6 +291,11 @@ void diag_explained(int since, const char *section)
         D.msgs.at[i].section = section;
 }
 
+int diag_wrong(void)
+{
+    return D.n_user;
+}
+
 int diag_errors(void)
 {
     return D.n_user + D.n_limit;

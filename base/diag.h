@@ -88,6 +88,7 @@ void diag_take(DiagTake *take, void *env);
 int diag_messages(void);
 void diag_explained(int since, const char *section);
 int diag_errors(void); /* errors and limits so far */
+int diag_wrong(void);  /* without the limits */
 /* Further messages are only counted: what would make them more helpful need not be looked for. */
 bool diag_is_full(void);
 /* Prints what is pending to stderr; called at the end of each stage. */

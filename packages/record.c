@@ -91,8 +91,13 @@ static Lib read_lib(Arena *a, const char *path)
     text = package_file_text(a, arena_printf(a, "%s../" MANIFEST_NAME, path), &n);
     Manifest m = {0};
     Loc where;
-    lib.project = text != NULL;
-    if (text && !manifest_parse(a, text, n, 0, &m, &where))
+    if (!text)
+        return lib;
+    bool parsed = !manifest_parse(a, text, n, 0, &m, &where);
+    lib.project = !parsed;
+    for (int i = 0; i < m.lines.n; i++)
+        lib.project |= m.lines.at[i].path != NULL;
+    if (parsed)
         lib.own = m.package;
     return lib;
 }

@@ -271,6 +271,12 @@ static Val *call_recursive(Low *L, const Fun *fn, Val **args, Loc loc)
     for (Recursion *r = L->recursion; r; r = r->up)
         if (r->fn->def == def && (!fn->env || fn->env == r->fn->env))
             return call_self(L, r, fn, args, loc);
+    if (L->recursion && ++L->n_within > MAX_WITHIN)
+        low_limit(L, loc,
+                  "`%s` and `%s` call each other in more ways than are supported: each way "
+                  "through functions that call themselves is one of its own, and there are more "
+                  "than %d",
+                  L->recursion->fn->def->name, def->name, MAX_WITHIN);
     Env *outer = enter_def(L, fn, args, loc);
     Recursion r = {.up = L->recursion, .fn = fn, .self = {.name = def->name, .loc = def->loc}};
     Scope *sc = scope_push(L);

@@ -128,6 +128,7 @@ typedef struct Low {
     Val **consts;            /* by uid: top-level values met in this entry, */
     VEC(const Def *) met;    /* these */
     PtrMap *shared;          /* of the program: Def -> Shared (lower_function.c) */
+    int n_within;            /* recursive functions lowered within others, of this entry */
     int *n_functions;        /* of the program */
     Val *acc;        /* the accumulator that the innermost function that writes began with */
     unsigned attrs;  /* of the expression around, for the SOACs directly inside */
@@ -157,7 +158,7 @@ typedef struct {
     Loc loc;
 } Call;
 
-enum { MAX_CALLS = 100000 };
+enum { MAX_CALLS = 100000, MAX_WITHIN = 16 };
 
 /* Reports a known limitation and gives up this entry. */
 #define low_limit(L, ...) (diag_limit(__VA_ARGS__), longjmp((L)->abandon, 1))

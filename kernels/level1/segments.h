@@ -7,10 +7,10 @@
  *   C = 1, P = L   a group a segment
  *   C = 1, P < L   several segments a group
  *   C = 1, P = 1   a thread a segment
- * No group of a launch waits for another (but in segback.c), and every barrier is passed by all
- * threads of a group the same number of times. On a CPU P is always 1 and there are no barriers:
- * the work-items of a group run one after the other there anyway. Short segments are packed into
- * tiles of work-groups instead (segpack.c). */
+ * No group of a launch waits for another (but in segback.c; of rows in rowback.c), and every
+ * barrier is passed by all threads of a group the same number of times. On a CPU P is always 1 and
+ * there are no barriers: the work-items of a group run one after the other there anyway. Short
+ * segments are packed into tiles of work-groups instead (segpack.c). */
 #ifndef KERNELS_LEVEL1_SEGMENTS_H
 #define KERNELS_LEVEL1_SEGMENTS_H
 

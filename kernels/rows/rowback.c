@@ -171,8 +171,8 @@ bool rows_back(const Rows *r)
         pb->ops->n = n_ops;
         return false;
     }
-    pb_choose(pb, r->scan ? "segscan_rows_back" : "segred_rows_back", sx_size(cx, SIZE_LOOKS_BACK),
-              cost_always(cx), "always: groups ask each other");
+    pb_choose(pb, "segscan_rows_back", sx_size(cx, SIZE_LOOKS_BACK), cost_always(cx),
+              "always: groups ask each other");
     pb_if_fits(pb, (Fit){kernel, kg->group_size, kg_local_bytes(kg)});
     rows_launch_starts(r);
     pb_alloc_shared(pb, board, board_bytes(cx, r->groups), ALLOC_BOARD);

@@ -35,12 +35,12 @@ static int each_of(const Exp *e)
 
 /* Bytes of local memory for a work-item, rounded up: what the group says of each value and flag,
  * the stage with its gaps, heads, a strip's value and flag (rowruns.c), and what points of which
- * somebody asks the row want (rowtiles.c). */
+ * somebody asks the row want: marks, and the latest row twice (rowtiles.c). */
 static int local_bytes(const Exp *e)
 {
-    enum { FLAG = 4, ROW = 2 };
+    enum { FLAG = 4, ROW = 2, LATEST = 4 };
     int value = rows_value_bytes(e), each = each_of(e), stage = each * value;
-    int runs = each + (value + FLAG + 1) / 2, rows = 2 * each * ROW;
+    int runs = each + (value + FLAG + 1) / 2, rows = 2 * (each * ROW + LATEST);
     return 2 * (value + FLAG) + stage + stage * GAP / GAP_EVERY + runs + rows;
 }
 
@@ -48,7 +48,7 @@ static int local_bytes(const Exp *e)
  * buffers, four for each value and others, are rounded up by. */
 static const KExp *most_group(Ctx *cx, const Exp *e)
 {
-    enum { ROUND = 16, OTHERS = 6 };
+    enum { ROUND = 16, OTHERS = 10 };
     const KExp *local = sx_size(cx, SIZE_LOCAL_MEMORY), *group = sx_const(cx, LEAST_GROUP);
     for (int64_t n = 2 * LEAST_GROUP; n <= MOST_GROUP; n *= 2) {
         int64_t bytes = n * local_bytes(e) + ROUND * (4 * e->seg.nes.n + OTHERS);

@@ -106,7 +106,8 @@ static void note_begins(Tile *x)
     kb_end(b);
 }
 
-/* latest := the largest of those of the work-items up to this one, which is in latest_beside. */
+/* latest := the largest of those of the work-items up to this one, which is in `latest` or the one
+ * beside. */
 static void latest_step(RowTiles *t, KVar *latest, const KExp *d, bool back)
 {
     KGen *kg = t->w->kg;

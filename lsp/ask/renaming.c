@@ -221,7 +221,7 @@ static bool may_be_changed(const Renaming *r, const File *f)
 /* What has the field of an expression of which the type is not known? */
 static bool fields_are_known(const Renaming *r)
 {
-    return !r->at.field || !diag_errors() ||
+    return !r->at.field || !diag_wrong() ||
            query_refuse(r->q, "which values have the field `%s` is not known: there are errors",
                         r->family.name);
 }
@@ -461,7 +461,7 @@ static bool stays(const Renaming *r, const Documents *docs, const Document *doc,
     }
     look_sort_uses(&then.look);
     diag_take(first_error, &first);
-    int then_errors = diag_errors() - errors;
+    int then_errors = diag_wrong() - errors;
     if (then_errors > errors)
         return query_refuse(r->q, "with `%s` there would be an error at %s: %s", name,
                             diag_place_str(first.loc), first.text ? first.text : "");
@@ -498,7 +498,7 @@ cJSON *query_rename(const Query *q)
     if (!find_name(&r) || !may_be_called(&r, name))
         return NULL;
     sites_look_at_readers(&r.look, q->client, &r.at);
-    int errors = diag_errors();
+    int errors = diag_wrong();
     collect(&r);
     find_family(&r);
     if (!fields_are_known(&r) || !all_understood(&r))

@@ -178,9 +178,9 @@ RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v)
 RT_API int64_t rt_size(const rt_ctx *ctx, rt_size_class c)
 {
     int64_t v = ctx->user_sizes[c] ? ctx->user_sizes[c] : ctx->facts[c];
-    /* Wide products: without their units they can be tried; else tiles must begin where they may,
-     * as where kernels declare them. */
+    /* Wide products: without any units they can be tried; with theirs, tiles must begin where they
+     * may, as where kernels declare them. */
     if (c == RT_MATRIX_UNITS && v > 1)
-        v = ctx->device.matrix_units < 2 ? 3 : ctx->sized ? 2 : 1;
+        v = !ctx->device.matrix_units ? 3 : ctx->device.matrix_units > 1 && ctx->sized ? 2 : 1;
     return rt_at_most(ctx, c, v);
 }

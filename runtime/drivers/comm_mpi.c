@@ -51,15 +51,16 @@ static void rt_mpi_check_launcher(int ranks)
     exit(1);
 }
 
-/* NULL: no memory. */
 static rt_group *rt_mpi_group(MPI_Comm comm)
 {
     int ranks;
     MPI_Comm machine;
     MPI_Comm_size(comm, &ranks);
     rt_group *g = malloc(sizeof *g + 2 * (size_t)ranks * sizeof *g->counts);
-    if (!g)
-        return NULL;
+    if (!g) { /* the others are in MPI_Comm_dup by now */
+        fprintf(stderr, "out of memory\n");
+        rt_mpi_stop();
+    }
     *g = (rt_group){.at.ranks = ranks};
     MPI_Comm_dup(comm, &g->comm);
     MPI_Comm_rank(comm, &g->at.rank);
@@ -77,10 +78,6 @@ static rt_group *rt_mpi_open(int *argc, char ***argv, rt_place *at)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     rt_mpi_check_launcher(ranks);
     rt_group *g = rt_mpi_group(MPI_COMM_WORLD);
-    if (!g) {
-        fprintf(stderr, "out of memory\n");
-        rt_mpi_stop();
-    }
     g->begun = true;
     *at = g->at;
     return g;
@@ -95,8 +92,7 @@ static rt_group *rt_mpi_join(const int *communicator, rt_place *at)
         return NULL;
     rt_group *g =
         rt_mpi_group(communicator ? MPI_Comm_f2c((MPI_Fint)*communicator) : MPI_COMM_WORLD);
-    if (g)
-        *at = g->at;
+    *at = g->at;
     return g;
 }
 

@@ -320,7 +320,8 @@ static rt_dev_error rt_cl_raise(rt_cl_dev *d, const char *options, rt_dev_progra
         *program = NULL;
         e = ptx && rt_cl_raise_ptx(ptx)
                 ? rt_cl_load(&d->base, (const unsigned char *)ptx, n, options, program)
-                : rt_cl_error(RT_CL_OUT_OF_HOST_MEMORY, "clGetProgramInfo");
+                : (rt_dev_error){RT_DEV_FAILED, "clGetProgramInfo",
+                                 "no PTX for devices of compute capability 9.0"};
         rt_cl()->ReleaseProgram((rt_cl_program)made);
     }
     free(ptx);
@@ -332,15 +333,13 @@ static rt_dev_error rt_cl_build(rt_dev *base, int n, const char **texts, const c
                                 rt_dev_program **out, char **log)
 {
     rt_cl_dev *d = (rt_cl_dev *)base;
-    if (d->long_header) {
-        rt_dev_error e = rt_cl_compile_declared(d, n, texts, options, out, log);
-        if (*out)
-            return e;
+    rt_dev_error e = d->long_header ? rt_cl_compile_declared(d, n, texts, options, out, log)
+                                    : rt_cl_compile(d, n, texts, options, out, log);
+    if (!*out && d->long_header) {
         free(*log);
+        e = rt_cl_compile(d, n, texts, options, out, log);
+        d->long_header = !*out; /* the header of this version is different */
     }
-    rt_dev_error e = rt_cl_compile(d, n, texts, options, out, log);
-    if (*out)
-        d->long_header = false; /* the header of this version is different */
     return *out && d->wide_units ? rt_cl_raise(d, options, out) : e;
 }
 

@@ -69,7 +69,8 @@ void futhark_context_config_set_command_queue(struct futhark_context_config *cfg
                                               cl_command_queue queue);
 /* minifut's own, of a library for several ranks (compile --mpi --library): the processes of this
  * communicator, by the number that MPI_Comm_c2f gives for it, are the ranks of the context; else
- * those of MPI_COMM_WORLD. Nonzero: the library is for one process. */
+ * those of MPI_COMM_WORLD. Contexts are freed before MPI_Finalize. Nonzero: the library is for one
+ * process. */
 int futhark_context_config_set_communicator(struct futhark_context_config *cfg, int communicator);
 /* A folder where built kernels are kept, made if it is missing; NULL: they are not kept. */
 void futhark_context_config_set_cache_file(struct futhark_context_config *cfg, const char *path);
