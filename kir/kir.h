@@ -82,11 +82,9 @@ extern const KStmInfo kstm_info[N_KSTMS];
  * are units, the first words of rows of pitch 0 are those of a lane: two elements each, of a row
  * and k pairs as sums are. */
 enum { KTILE_LANES = 32, KTILE_ROWS = 16, KTILE_COLS = 8, KTILE_COPY_BYTES = 16 };
-enum {
-    KTILE_PANEL = 64,
-    KTILE_WIDE_BYTES = 16384
-}; /* wide: the pitch; bytes that their array has more of,
-    * which then begins where such tiles may */
+/* Of those that are wide: the pitch; bytes that their array has more of, which then begins where
+ * such tiles may. */
+enum { KTILE_PANEL = 64, KTILE_WIDE_BYTES = 16384 };
 typedef struct {
     PrimType elem;
     int rows, cols;

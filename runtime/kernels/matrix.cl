@@ -132,10 +132,9 @@ MF_MULTIPLY_ADD(f32, "m16n8k8.row.col.f32.tf32.tf32.f32")
         }                                                                                                                    \
     }
 
-
 /* Products of four warps together, of 64 rows (PTX ISA: wgmma), which take tiles where they are in local memory: a tile is panels
- * of 128 bytes a row, so many rows (`tall`) each, that follow on each other. The words of a step are what the units are told of both tiles; of rows that
- * are in registers (pitch 0), two elements a word, as they want them. NVIDIA's OpenCL does not know these instructions, whose
+ * of 128 bytes a row, so many rows (`tall`) each, that follow on each other. Of the words of a step, the first and the fifth are
+ * what the units are told of both tiles; of rows that are in registers (pitch 0), the first four have two elements each. NVIDIA's OpenCL does not know these instructions, whose
  * assembler does: here they are remarks, which dev_opencl.c takes for what they are. Local memory that kernels declare begins where
  * such tiles may; so does what they are given first. */
 #if defined(MF_WIDE) && MF_SIZED
@@ -155,6 +154,8 @@ MF_MULTIPLY_ADD(f32, "m16n8k8.row.col.f32.tf32.tf32.f32")
         MF_PIN(sums, n)                                                                       \
     }
 
+/* The lower word of what PTX calls a matrix descriptor: where those four warps' rows, or columns from `from` on, begin at k, in
+ * units of 16 bytes, and how far panels are apart in a tile that is turned. MF_ROWS_TOLD is the upper one. */
 static inline uint mf_told(const __local ushort *tile, uint from, bool turned, uint k, uint tall)
 {
     uint at = (from / 64 * 64 + k / 64 * tall) * 64 + k % 64;
