@@ -40,7 +40,7 @@ whole() {
 
 texts() {
     echo '/* The texts that runtime/ hands to the OpenCL compiler. Made by runtime/bundle.sh. */'
-    for f in $(in_folder runtime/kernels declared.cl prelude.cl) common/scalar.h $(in_folder runtime/kernels matrix.cl $builtin steps.cl room.cl); do
+    for f in $(in_folder runtime/kernels declared.cl prelude.cl) common/scalar.h $(in_folder runtime/kernels matrix.cl $builtin steps.cl room.cl units.cl); do
         echo "static const char rt_text_$(basename "$f" | tr . _)[] ="
         whole "$f" | quote
         echo '    "";'

@@ -521,8 +521,8 @@ static void fused_branch(PlanBuild *pb, Fused *f, const KExp *can, const ArrLoc 
 int attention_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     static const Shape shapes[] = {
-        {.width = 64, .keys = 128, .warps = 8, .warp_rows = 16, .wide = true},
-        {.width = 128, .keys = 128, .warps = 8, .warp_rows = 16, .wide = true},
+        {.width = 64, .keys = 128, .warps = 4, .warp_rows = 16, .wide = true},
+        {.width = 128, .keys = 64, .warps = 4, .warp_rows = 16, .wide = true},
         {.width = 64, .keys = 128, .warps = 4, .warp_rows = 32},
         {.width = 128, .keys = 64, .warps = 4, .warp_rows = 32},
     };

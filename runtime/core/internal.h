@@ -379,6 +379,7 @@ struct rt_ctx {
     bool wide;          /* only those are used */
     bool sized;         /* kernels are built for numbers of launches */
     int64_t room;       /* bytes of local memory that these may declare; 0: nobody has asked */
+    int wide_units;     /* 0: nobody has asked, see target.c */
     int64_t run;        /* of an entry: the present one is the how manieth? */
     char cache[1024];   /* folder of built kernels, "" for none */
 

@@ -78,7 +78,7 @@ RT_API void rt_params_free(rt_ctx *ctx)
     free(ctx->param_sizes);
 }
 
-RT_API int64_t rt_param(const rt_ctx *ctx, int param)
+RT_API int64_t rt_param(rt_ctx *ctx, int param)
 {
     const rt_param_def *p = &ctx->prog->params[param];
     rt_size_class size = ctx->param_sizes[param];

@@ -9,41 +9,14 @@
 
 /* --- Of a group --- */
 
-static bool rt_room_runs(rt_ctx *ctx, rt_dev_kernel *k, rt_dev_buffer *words, int64_t bytes)
-{
-    static const size_t one = 1;
-    int32_t x[2] = {0, 0};
-    bool ran = rt_dev_write(ctx->dev, words, 0, sizeof x, x, NULL).status == RT_DEV_OK &&
-               rt_dev_arg_buffer(ctx->dev, k, 0, words).status == RT_DEV_OK &&
-               rt_dev_launch(ctx->dev, k, 1, &one, &one, NULL).status == RT_DEV_OK &&
-               rt_dev_read(ctx->dev, words, 0, sizeof x, x, NULL).status == RT_DEV_OK;
-    return ran && x[1] == bytes / 4 - 1;
-}
-
 /* Can a kernel declare so many bytes? */
 static bool rt_room_for(rt_ctx *ctx, int64_t bytes)
 {
-    const char *text = rt_text_room_cl;
-    char *options = rt_format("-DMF_ROOM=%d", (int)bytes), *log = NULL, *more = NULL;
-    rt_dev_program *program = NULL;
-    rt_dev_kernel *kernel = NULL;
-    rt_dev_buffer *words = NULL;
-    rt_dev_build(ctx->dev, 1, &text, options, &program, &log);
-    if (program)
-        rt_dev_kernel_new(ctx->dev, program, "mf_room", &kernel, &more);
-    bool ok = kernel &&
-              rt_dev_alloc(ctx->dev, 2 * sizeof(int32_t), 0, &words).status == RT_DEV_OK &&
-              rt_room_runs(ctx, kernel, words, bytes);
-    if (words)
-        rt_dev_free(ctx->dev, words);
-    if (kernel)
-        rt_dev_kernel_free(ctx->dev, kernel);
-    if (program)
-        rt_dev_program_unref(ctx->dev, program);
+    int32_t x[2] = {0, 0};
+    char *options = rt_format("-DMF_ROOM=%d", (int)bytes);
+    bool ran = rt_dev_tries(ctx->dev, rt_text_room_cl, options, "mf_room", 1, x);
     free(options);
-    free(log);
-    free(more);
-    return ok;
+    return ran && x[1] == bytes / 4 - 1;
 }
 
 RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes)

@@ -287,9 +287,10 @@ typedef enum {
     RT_FACTS(RT_FACT_ID, RT_FACT_ID, RT_FACT_NONE) RT_N_SIZES
 } rt_size_class;
 
-RT_API int64_t rt_size(const rt_ctx *ctx, rt_size_class c);
+/* The present value, for the device: what cannot be asked is tried, once. */
+RT_API int64_t rt_size(rt_ctx *ctx, rt_size_class c);
 /* The present value of a tuning parameter: set by the user, else its default. */
-RT_API int64_t rt_param(const rt_ctx *ctx, int param);
+RT_API int64_t rt_param(rt_ctx *ctx, int param);
 /* Sets a parameter or a general size ("default_group_size") by name, at once; 0 = back to default.
  * RT_ERR when the name is unknown or the value negative. */
 RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value);

@@ -1,6 +1,7 @@
 /* What hangs on the target of a device: on the kind of code that is written for it. Policy stands
  * in a row here, sizes and facts in a column of facts.def. */
 #include "runtime/core/internal.h"
+#include "runtime/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,12 +176,29 @@ RT_API int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v)
     return bounded && v > ctx->facts[most[c]] ? ctx->facts[most[c]] : v;
 }
 
-RT_API int64_t rt_size(const rt_ctx *ctx, rt_size_class c)
+/* Does the device multiply by four warps together, in kernels that are built for their sizes? What
+ * they call stands in remarks (dev_opencl.c), which a driver may not leave as they are, so it is
+ * tried, once. */
+static bool rt_has_wide_units(rt_ctx *ctx)
+{
+    enum { UNKNOWN, NONE, SOME, FOUR_WARPS = 128 };
+    int32_t x[2] = {0, 0};
+    if (ctx->device.matrix_units < 2 || !ctx->sized)
+        return false;
+    if (ctx->wide_units == UNKNOWN) {
+        bool ran = rt_dev_tries(ctx->dev, rt_text_units_cl, "", "mf_units", FOUR_WARPS, x);
+        ctx->wide_units = ran && x[1] == FOUR_WARPS ? SOME : NONE;
+        rt_debug(ctx, "Products of four warps: %s", ctx->wide_units == SOME ? "yes" : "no");
+    }
+    return ctx->wide_units == SOME;
+}
+
+RT_API int64_t rt_size(rt_ctx *ctx, rt_size_class c)
 {
     int64_t v = ctx->user_sizes[c] ? ctx->user_sizes[c] : ctx->facts[c];
     /* Wide products: without any units they can be tried; with theirs, tiles must begin where they
      * may, as where kernels declare them. */
     if (c == RT_MATRIX_UNITS && v > 1)
-        v = !ctx->device.matrix_units ? 3 : ctx->device.matrix_units > 1 && ctx->sized ? 2 : 1;
+        v = !ctx->device.matrix_units ? 3 : rt_has_wide_units(ctx) ? 2 : 1;
     return rt_at_most(ctx, c, v);
 }

@@ -112,3 +112,30 @@ RT_API void rt_dev_mark_free(rt_dev *d, rt_dev_mark *m)
         return d->driver->name(__VA_ARGS__);                                                       \
     }
 RT_DRIVER_CALLS(RT_DEV_CALL)
+
+RT_API bool rt_dev_tries(rt_dev *d, const char *text, const char *options, const char *name,
+                         size_t group, int32_t x[2])
+{
+    const size_t size = 2 * sizeof *x;
+    char *log = NULL, *more = NULL;
+    rt_dev_program *program = NULL;
+    rt_dev_kernel *kernel = NULL;
+    rt_dev_buffer *words = NULL;
+    rt_dev_build(d, 1, &text, options, &program, &log);
+    if (program)
+        rt_dev_kernel_new(d, program, name, &kernel, &more);
+    bool ran = kernel && rt_dev_alloc(d, size, 0, &words).status == RT_DEV_OK &&
+               rt_dev_write(d, words, 0, size, x, NULL).status == RT_DEV_OK &&
+               rt_dev_arg_buffer(d, kernel, 0, words).status == RT_DEV_OK &&
+               rt_dev_launch(d, kernel, 1, &group, &group, NULL).status == RT_DEV_OK &&
+               rt_dev_read(d, words, 0, size, x, NULL).status == RT_DEV_OK;
+    if (words)
+        rt_dev_free(d, words);
+    if (kernel)
+        rt_dev_kernel_free(d, kernel);
+    if (program)
+        rt_dev_program_unref(d, program);
+    free(log);
+    free(more);
+    return ran;
+}

@@ -142,6 +142,10 @@ RT_API rt_dev_error rt_dev_arg_buffer(rt_dev *d, rt_dev_kernel *k, int index, rt
 /* global[i] is a multiple of local[i]. */
 RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const size_t *global,
                                   const size_t *local, rt_dev_event **event);
+/* Builds a kernel that is given two numbers, and runs a group of so many work-items of it. False:
+ * that fails, somewhere. */
+RT_API bool rt_dev_tries(rt_dev *d, const char *text, const char *options, const char *name,
+                         size_t group, int32_t x[2]);
 
 /* --- Memory, in bytes --- */
 
