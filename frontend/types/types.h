@@ -130,7 +130,6 @@ typedef struct Ck {
     VEC(Deferred) deferred;
     Loc here;           /* the expression being checked, for what is found out later */
     Bindings *sizes;    /* receives the sizes that types at AT_RESULT introduce */
-    void *vars;         /* of consume.c: variables by uid */
     const Decls *decls; /* the declarations at work, */
     int decl;           /* and the one of them */
     const char *why;    /* reason of the last failure of unify, or NULL; */
