@@ -397,7 +397,7 @@ typedef struct {
 static uintptr_t meaning(const Look *l, const Site *s)
 {
     if (s->whole)
-        return (uintptr_t)intern(arena_printf(l->a, "%s.%s", s->whole, s->name));
+        return (uintptr_t)intern_member(s->whole, s->name);
     if (!s->bind)
         return 0;
     return look_file(l, s->def) ? s->def.beg : (uintptr_t)s->bind->name;
