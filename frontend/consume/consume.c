@@ -4,7 +4,6 @@
  */
 #include "frontend/consume/consume_int.h"
 
-
 #include <string.h>
 
 /* --- Names and components ------------------------------------------------------------------- */

@@ -157,7 +157,8 @@ static void list_parts(Co *co, const Pat *p, const AType *t, const LoopVars *vs,
         return;
     }
     if (p->kind == P_VAR || p->kind == P_WILD || p->kind == P_LIT) {
-        add_parts(co, t, p->kind == P_VAR ? loop_var(vs, ptrmap_get(co->vars, p->bind)) : NULL, out);
+        add_parts(co, t, p->kind == P_VAR ? loop_var(vs, ptrmap_get(co->vars, p->bind)) : NULL,
+                  out);
         return;
     }
     for (int k = 0; k < t->elems.n; k++) {

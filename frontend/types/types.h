@@ -58,6 +58,7 @@ typedef struct Scope {
 /* A name that the program binds; the latest of its definitions in each space, or NULL. */
 typedef struct {
     const char *name;
+    int number; /* of the row, from 0, in the order in which they were made */
     Scope *at[N_SPACES];
 } NameRow;
 typedef struct {
@@ -158,7 +159,18 @@ typedef struct Ck {
     AType *(*exp)(struct Ck *ck, AExp *e, AType *want);
     Module *(*apply)(struct Ck *ck, Module *f, Module *arg, Loc at);
     int zonk_round; /* of the definition that is being freed of inference variables */
+    bool below;     /* what stands behind the declaration at work in the file was looked at */
+    VEC(struct CkMark *)
+    marks; /* if editors ask: before each declaration of the main file, and at
+            * the end */
 } Ck;
+
+/* What there was before a declaration. */
+typedef struct CkMark {
+    Ck ck;
+    int defs, matches, members, messages;
+    bool wrong; /* Module.wrong */
+} CkMark;
 
 typedef struct {
     Bindings from;
