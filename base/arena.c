@@ -16,12 +16,15 @@
 typedef struct Chunk Chunk;
 struct Chunk {
     Chunk *prev;
-    size_t size, used;
-    size_t touched; /* bytes that are not surely zero */
+    size_t size;
+    size_t touched; /* bytes that are not surely zero, but for what was used of the top chunk */
     max_align_t data[];
 };
 
+/* Of the top chunk what lies before `next` is used, and what lies between `next` and `end` is
+ * zero. */
 struct Arena {
+    char *next, *end;
     Chunk *top;
     void *table;
 };
@@ -82,39 +85,49 @@ static Chunk *usual_chunk(void)
     return c;
 }
 
+static size_t used(const Arena *a)
+{
+    return (size_t)(a->next - (char *)a->top->data);
+}
+
+/* So many bytes of the top chunk are used. */
+static void set_used(Arena *a, size_t n)
+{
+    a->next = (char *)a->top->data + n;
+    a->end = a->top->touched > n ? a->next : (char *)a->top->data + a->top->size;
+}
+
+/* The top chunk will not be the top. */
+static void leave_top(Arena *a)
+{
+    if (a->top && a->top->touched < used(a))
+        a->top->touched = used(a);
+}
+
 static void push_chunk(Arena *a, size_t size)
 {
     bool usual = CHUNK_SIZE > 1 && size <= CHUNK_SIZE;
     Chunk *c = usual ? usual_chunk() : mem_or_exit(calloc(1, sizeof(Chunk) + size));
     if (!usual)
         c->size = size;
-    c->used = 0;
+    leave_top(a);
     c->prev = a->top;
     a->top = c;
+    set_used(a, 0);
 }
 
 static void pop_chunk(Arena *a)
 {
     Chunk *c = a->top;
+    leave_top(a);
     a->top = c->prev;
+    a->next = a->end = a->top ? (char *)a->top->data : NULL; /* until set_used */
     if (CHUNK_SIZE == 1 || c->size != CHUNK_SIZE) {
         free(c);
         return;
     }
     c->prev = spare;
     spare = c;
-}
-
-/* The next bytes of the chunk, zeroed. */
-static void *take(Chunk *c, size_t size)
-{
-    char *p = (char *)c->data + c->used;
-    size_t end = c->used + size;
-    if (c->touched > c->used)
-        memset(p, 0, (c->touched < end ? c->touched : end) - c->used);
-    c->touched = c->touched > end ? c->touched : end;
-    c->used = end;
-    return p;
 }
 
 void arena_free(Arena *a)
@@ -140,22 +153,52 @@ static size_t size_of(size_t size)
     return size;
 }
 
-void *arena_alloc(Arena *a, size_t size)
+/* Makes the next `size` bytes of the top chunk zero, and some that will be wanted soon; false: it
+ * has not so many. */
+static bool make_zero(Arena *a, size_t size)
+{
+    enum { AHEAD = 1024 };
+    Chunk *c = a->top;
+    char *data = c ? (char *)c->data : NULL;
+    if (!c || c->size - used(a) < size)
+        return false;
+    while (a->end < a->next + size) {
+        size_t from = (size_t)(a->end - data), to = from + AHEAD;
+        to = to < c->touched ? to : c->touched;
+        memset(a->end, 0, to - from);
+        a->end = data + (to < c->touched ? to : c->size);
+    }
+    return true;
+}
+
+static void *take(Arena *a, size_t size)
 {
     size = size_of(size);
-    if (!a->top || a->top->size - a->top->used < size)
+    if (!make_zero(a, size)) {
         push_chunk(a, size);
-    return take(a->top, size);
+        make_zero(a, size);
+    }
+    void *p = a->next;
+    a->next += size;
+    return p;
+}
+
+void *arena_alloc(Arena *a, size_t size)
+{
+    const size_t align = _Alignof(max_align_t);
+    if (size - 1 >= (size_t)(a->end - a->next))
+        return take(a, size);
+    void *p = a->next;
+    a->next += (size + align - 1) / align * align;
+    return p;
 }
 
 bool arena_extend(Arena *a, void *p, size_t old, size_t size)
 {
-    Chunk *c = a->top;
-    old = size_of(old);
-    size = size_of(size);
-    if (!c || (char *)p + old != (char *)c->data + c->used || c->size - c->used < size - old)
+    size_t more = size_of(size) - size_of(old);
+    if (!a->top || (char *)p + size_of(old) != a->next || !make_zero(a, more))
         return false;
-    take(c, size - old);
+    a->next += more;
     return true;
 }
 
@@ -199,7 +242,7 @@ char *arena_printf(Arena *a, const char *fmt, ...)
 
 ArenaMark arena_mark(Arena *a)
 {
-    return (ArenaMark){a->top, a->top ? a->top->used : 0};
+    return (ArenaMark){a->top, a->top ? used(a) : 0};
 }
 
 void **arena_table(Arena *a)
@@ -213,6 +256,7 @@ void arena_reset(Arena *a, ArenaMark m)
         abort();
     while (a->top && a->top != m.chunk)
         pop_chunk(a);
+    leave_top(a);
     if (a->top)
-        a->top->used = m.used;
+        set_used(a, m.used);
 }

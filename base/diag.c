@@ -16,7 +16,8 @@ typedef struct {
     const char *name;
     char *text;
     uint32_t base, n;
-    int done; /* as which of the sources it was complete, from 1; 0: not yet */
+    uint32_t room; /* n may become so many */
+    int done;      /* as which of the sources it was complete, from 1; 0: not yet */
     /* Made when a place is first asked for: where each line begins; the characters before each
      * BLOCK of bytes, since a line may be as long as the file. */
     VEC(uint32_t) lines, chars;
@@ -25,7 +26,7 @@ typedef struct {
 static struct {
     Arena *mem;
     VEC(Source) sources;
-    VEC(DiagMessage) msgs;
+    DiagMessages msgs;
     int n_user, n_limit, n_groups;
     int n_done;              /* sources */
     VEC(const char *) named; /* sections */
@@ -34,7 +35,7 @@ static struct {
     bool mute_notes;         /* the message before was a duplicate */
 } D;
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256, LEAST_ROOM = 4096 };
 enum { MAX_ERRORS = 20, MAX_KEPT = 200 }; /* shown; kept: more are only counted */
 
 static Arena *mem(void)
@@ -57,15 +58,21 @@ static const char *shown_name(const char *name)
     return intern(text);
 }
 
+static uint32_t behind_sources(void)
+{
+    return vec_last(&D.sources).base + vec_last(&D.sources).room + 1;
+}
+
 uint32_t diag_source_add(const char *name, const char *text, size_t n)
 {
     uint32_t base = 1;
     if (D.sources.n)
-        base = vec_last(&D.sources).base + vec_last(&D.sources).n + 1;
+        base = behind_sources();
     Source s = {.name = shown_name(name),
                 .text = arena_strndup(mem(), text, n),
                 .base = base,
-                .n = (uint32_t)n};
+                .n = (uint32_t)n,
+                .room = 2 * (uint32_t)n + LEAST_ROOM};
     vec_push(mem(), &D.sources, s);
     return base;
 }
@@ -78,6 +85,17 @@ static Source *find_source(uint32_t off)
             return s;
     }
     return NULL;
+}
+
+bool diag_source_change(uint32_t base, const char *text, size_t n)
+{
+    Source *s = find_source(base);
+    if (!s || s->base != base || n > s->room)
+        return false;
+    s->text = arena_strndup(mem(), text, n);
+    s->n = (uint32_t)n;
+    s->lines.n = s->chars.n = 0;
+    return true;
 }
 
 void diag_source_done(uint32_t base)
@@ -233,7 +251,7 @@ DEFINE_MESSAGE(diag_note, DIAG_NOTE)
 
 void diag_told(void)
 {
-    D.told = D.sources.n ? vec_last(&D.sources).base + vec_last(&D.sources).n + 1 : 0;
+    D.told = D.sources.n ? behind_sources() : 0;
 }
 
 void diag_fix(Loc at, const char *text)
@@ -304,6 +322,11 @@ int diag_errors(void)
 bool diag_is_full(void)
 {
     return diag_errors() >= MAX_KEPT;
+}
+
+bool diag_has_dropped(void)
+{
+    return D.n_dropped > 0;
 }
 
 int diag_exit_code(void)
@@ -436,6 +459,34 @@ void diag_take(DiagTake *take, void *env)
         take(env, head[i], head[i] + 1, notes_of(head[i]));
     D.msgs.n = 0;
     D.n_dropped = 0;
+}
+
+DiagMessages diag_pending(Arena *a)
+{
+    DiagMessages all = {0};
+    vec_append(a, &all, &D.msgs);
+    return all;
+}
+
+int diag_count(void)
+{
+    return D.msgs.n;
+}
+
+void diag_forget(void)
+{
+    D.msgs.n = D.n_user = D.n_limit = D.n_dropped = 0;
+}
+
+void diag_again(const DiagMessage *all, int n)
+{
+    for (int i = 0; i < n; i++) {
+        DiagMessage m = all[i];
+        D.n_user += m.kind == DIAG_ERROR;
+        D.n_limit += m.kind == DIAG_LIMIT;
+        m.order = D.msgs.n;
+        vec_push(mem(), &D.msgs, m);
+    }
 }
 
 void diag_reset(void)

@@ -4,6 +4,8 @@
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
 
+#include "base/vec.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +21,9 @@ enum { EXIT_USER = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3, EXIT_BUG = 4 };
 /* Adds a source text (copied); returns the offset of its first byte. Positions in it are
  * base+0 ... base+n. */
 uint32_t diag_source_add(const char *name, const char *text, size_t n);
+
+/* The source that begins there has another text (copied). False: it is too long for its place. */
+bool diag_source_change(uint32_t base, const char *text, size_t n);
 
 /* The source that begins there is complete, with all that it reads: messages about it come behind
  * those about sources that were before. */
@@ -78,6 +83,14 @@ void diag_fix(Loc at, const char *text);
 void diag_fix_word(Loc loc, const char *word, const char *instead);
 /* ... by what is put around what stands at loc. */
 void diag_fix_around(Loc loc, const char *before, const char *behind);
+/* For who makes the messages of a program anew after a change, but for those that stay as they are:
+ * what is pending, copied; forgets what is pending, and that there were errors; what was pending is
+ * so again, and counts, behind what is pending. */
+typedef VEC(DiagMessage) DiagMessages;
+DiagMessages diag_pending(Arena *a);
+int diag_count(void); /* of what is pending, with notes */
+void diag_forget(void);
+void diag_again(const DiagMessage *all, int n);
 /* Gives what is pending, all of it, to `take` instead of printing it: each message with its notes,
  * in the order of diag_flush. */
 typedef void DiagTake(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes);
@@ -87,8 +100,9 @@ void diag_take(DiagTake *take, void *env);
  * printed. */
 int diag_messages(void);
 void diag_explained(int since, const char *section);
-int diag_errors(void); /* errors and limits so far */
-int diag_wrong(void);  /* without the limits */
+int diag_errors(void);       /* errors and limits so far */
+int diag_wrong(void);        /* without the limits */
+bool diag_has_dropped(void); /* something that is pending was one too many to be kept */
 /* Further messages are only counted: what would make them more helpful need not be looked for. */
 bool diag_is_full(void);
 /* Prints what is pending to stderr; called at the end of each stage. */

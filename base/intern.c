@@ -3,6 +3,7 @@
 #include "base/arena.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Entry Entry;
@@ -63,4 +64,19 @@ const char *intern_n(const char *s, size_t n)
 const char *intern(const char *s)
 {
     return intern_n(s, strlen(s));
+}
+
+const char *intern_member(const char *module, const char *member)
+{
+    char buf[64], *s = buf;
+    size_t n = strlen(module), m = strlen(member);
+    if (n + 1 + m > sizeof buf)
+        s = mem_or_exit(malloc(n + 1 + m));
+    memcpy(s, module, n);
+    s[n] = '.';
+    memcpy(s + n + 1, member, m);
+    const char *name = intern_n(s, n + 1 + m);
+    if (s != buf)
+        free(s);
+    return name;
 }

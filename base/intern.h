@@ -6,5 +6,7 @@
 
 const char *intern(const char *s);
 const char *intern_n(const char *s, size_t n);
+/* The name `module.member`. */
+const char *intern_member(const char *module, const char *member);
 
 #endif

@@ -24,6 +24,12 @@ Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n);
  * they are none of the program's. */
 File *fe_parse_besides(Ast *ast, const char *path);
 
+/* For editors: a checked tree's main file with another text, of which is parsed what begins with
+ * the first declaration that has changed: the others are those of the tree, and were checked with
+ * it (fe_check_again, which takes the tree). Messages are those about the text. NULL: it has to be
+ * parsed and checked as a whole. */
+Ast *fe_parse_again(Ast *before, const char *text, size_t n);
+
 /* --- Sessions ------------------------------------------------------------------------------- */
 
 /* A text that follows others: it has the names of all that are known at their ends, and may define

@@ -99,6 +99,88 @@ Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n)
     ast->arena = a;
     ast->main = parse_file(ast, &(FePiece){.name = name, .text = text, .n = n}, NULL, &ok);
     ast->syntax_ok = ok;
+    ast->loaded = ast->files.n;
+    return ast;
+}
+
+/* --- Other texts of a program --------------------------------------------------------------- */
+
+/* Where what follows a declaration begins, in a line of its own; 0: it does not. */
+static size_t line_behind(const File *f, const Decl *d)
+{
+    size_t at = d->loc.end - f->base;
+    while (at < f->n && (f->text[at] == ' ' || f->text[at] == '\t'))
+        at++;
+    return at < f->n && f->text[at] == '\n' ? at + 1 : 0;
+}
+
+/* How many declarations stay if the text is the same up to there, and where what follows them
+ * begins. */
+static int kept_decls(const Ast *ast, size_t same, size_t *from)
+{
+    enum { KEYWORD = 8 }; /* the longest, and what ends it */
+    const File *f = ast->main;
+    int n = fe_checked_alone(ast);
+    for (; n > 0; n--) {
+        const Decl *last = &f->decls.at[n - 1], *next = n < f->decls.n ? last + 1 : NULL;
+        *from = line_behind(f, last);
+        if (*from && (next ? next->loc.beg - f->base + KEYWORD : *from) <= same && *from <= same &&
+            (!next || next->loc.beg - f->base >= *from))
+            return n;
+    }
+    *from = 0;
+    return n;
+}
+
+/* The messages of the parser about what stays. */
+static void say_again(const Ast *before, Loc gone)
+{
+    bool stays = true;
+    diag_forget();
+    for (int i = 0; i < before->said_parsed; i++) {
+        const DiagMessage *m = &before->said.at[i];
+        if (m->kind != DIAG_NOTE)
+            stays = m->loc.beg < gone.beg || m->loc.beg > gone.end;
+        if (stays)
+            diag_again(m, 1);
+    }
+}
+
+Ast *fe_parse_again(Ast *before, const char *text, size_t n)
+{
+    const File *was = before->main;
+    size_t same = 0, from;
+    while (same < n && same < was->n && text[same] == was->text[same])
+        same++;
+    int kept = before->syntax_ok && !was->exp && !was->bare ? kept_decls(before, same, &from) : -1;
+    for (int i = 0; kept >= 0 && i < was->imports.n; i++) /* they have read files */
+        if (was->imports.at[i]->loc.end > was->base + from)
+            kept = -1;
+    if (kept < 0 || !diag_source_change(was->base, text, n))
+        return NULL;
+    Ast *ast = NEW(before->arena, Ast);
+    *ast = (Ast){.arena = before->arena, .before = before, .kept = kept, .syntax_ok = true};
+    ast->gone = (Loc){was->base + (uint32_t)from, was->base + (uint32_t)was->n};
+    File *f = ast->main = arena_memdup(ast->arena, was, sizeof *was);
+    f->text = text;
+    f->n = n;
+    f->decls = (Decls){was->decls.at, kept, kept}; /* what follows comes to another place */
+    f->imports.cap = f->imports.n;
+    vec_append(ast->arena, &ast->files, &before->files);
+    ast->files.at[0] = f;
+    ast->files.n = ast->loaded = before->loaded;
+    say_again(before, ast->gone);
+    ParseCtx ctx = {.a = ast->arena,
+                    .text = text + from,
+                    .n = n - from,
+                    .file = f,
+                    .base = f->base + (uint32_t)from};
+    f->parsed = ast->syntax_ok = parse_text(&ctx, PARSE_FILE);
+    f->unfinished = ctx.unfinished;
+    f->state = LOADING;
+    load_imports(ast, f, &ast->syntax_ok);
+    f->state = LOADED;
+    ast->loaded = ast->files.n;
     return ast;
 }
 

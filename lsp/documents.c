@@ -191,18 +191,21 @@ bool document_is_outdated(const Document *d)
 void documents_touch(const Documents *ds, const char *path)
 {
     for (Document *d = ds->first; d; d = d->next) {
-        d->stale |= !d->known || same_file(path, d->path);
-        for (int i = 0; !d->stale && i < d->reads.n; i++)
-            d->stale = same_file(d->reads.at[i].path, path);
+        bool own = same_file(path, d->path);
+        d->anew |= !d->known && !own;
+        for (int i = 0; !d->anew && i < d->reads.n; i++)
+            d->anew = same_file(d->reads.at[i].path, path);
+        d->stale |= d->anew || own;
     }
 }
 
 void documents_touch_outdated(const Documents *ds)
 {
     for (Document *d = ds->first; d; d = d->next) {
-        d->stale |= !d->known || document_is_outdated(d);
-        for (int i = 0; !d->stale && i < d->reads.n; i++)
-            d->stale = d->reads.at[i].stamp && !*d->reads.at[i].stamp;
+        d->anew |= !d->known || document_is_outdated(d);
+        for (int i = 0; !d->anew && i < d->reads.n; i++)
+            d->anew = d->reads.at[i].stamp && !*d->reads.at[i].stamp;
+        d->stale |= d->anew;
     }
 }
 

@@ -23,7 +23,8 @@ typedef struct Document {
     char *good; /* the last text that was parsed without an error, or NULL */
     size_t n_good;
     int version;
-    bool stale;      /* its diagnostics are to be made */
+    bool stale;      /* its diagnostics are to be made, ... */
+    bool anew;       /* ... and not its text alone has changed */
     bool known;      /* what `reads` says, ... */
     FilesRead reads; /* ... of its last diagnostics: the files that they depend on; on the heap */
     struct Document *next;

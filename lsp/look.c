@@ -53,6 +53,32 @@ static Ast *parse(Look *l, const char *text, size_t n)
     return fe_parse_session(l->a, all, l->doc->n_before + 1);
 }
 
+/* The tree that was checked last, from which others go on; NULL: there is none. */
+static Ast *last;
+
+/* Has the look the texts of all files that the document imports? */
+static bool has_imports_of(const Look *l, const Ast *ast)
+{
+    bool same = true;
+    for (int i = 1; i < ast->loaded && same; i++) {
+        const File *f = ast->files.at[i];
+        const Document *d = document_of_file(l->docs, f->path);
+        same = !d || (d->n == f->n && memcmp(d->text, f->text, f->n) == 0);
+    }
+    return same;
+}
+
+/* A text of the document, as a whole. */
+static Ast *parse_whole(Look *l, const char *text, size_t n)
+{
+    bool same = last && strcmp(last->main->path, l->doc->path) == 0 && has_imports_of(l, last);
+    Ast *again = same ? fe_parse_again(last, text, n) : NULL;
+    if (again)
+        return again;
+    diag_forget();
+    return parse(l, text, n);
+}
+
 /* --- Which text ----------------------------------------------------------------------------- */
 
 /* The brackets that are open behind a piece of text, to be closed. */
@@ -108,7 +134,7 @@ static Ast *parse_with_hole(Look *l, size_t at, size_t end)
         bool other = k % 3 == 0 || strcmp(close[k % 3], close[k % 3 - 1]) != 0;
         if (other && parse(l, def, strlen(def))->main->parsed) {
             char *whole = arena_printf(l->a, "%.*s%s%s", (int)at, text, hole, text + end);
-            return parse(l, whole, strlen(whole));
+            return parse_whole(l, whole, strlen(whole));
         }
     }
     return NULL;
@@ -142,12 +168,12 @@ static bool take_mended(Look *l)
     if (!good.text)
         return false;
     Text text = text_mended(l->a, now, good, parses, l, &runs);
-    Ast *ast = parse(l, text.text, text.n);
+    Ast *ast = parse_whole(l, text.text, text.n);
     if (ast->main->parsed) {
         l->ast = ast;
         l->runs = runs;
     } else {
-        take_tree(l, parse(l, good.text, good.n));
+        take_tree(l, parse_whole(l, good.text, good.n));
     }
     return true;
 }
@@ -187,26 +213,43 @@ static Look first_look(Arena *a, const Documents *docs, const Document *doc)
     Look l = {.a = a, .docs = docs, .doc = doc};
     source_set_instead(text_of_file, (void *)docs);
     l.now = lines_of(a, doc->text, doc->n);
-    take_tree(&l, parse(&l, doc->text, doc->n));
+    take_tree(&l, parse_whole(&l, doc->text, doc->n));
     return l;
 }
 
 static void check(Look *l, bool names_only)
 {
+    if (l->ast->before && !l->ast->before->checker) /* another one has taken that */
+        take_tree(l, parse_whole(l, l->ast->main->text, l->ast->main->n));
     l->ast->uses = NEW(l->a, NameUses);
     l->ast->names_only = names_only;
-    fe_check_parsed(l->ast);
+    if (l->ast->before)
+        fe_check_again(l->ast);
+    else
+        fe_check_parsed(l->ast);
+    last = names_only ? NULL : l->ast;
     look_sort_uses(l);
 }
 
 FilesRead look_keep(Arena *a, const Documents *docs, const Document *doc)
 {
     asked.a = a;
+    kept.mended = (Look){0};
     kept.look = first_look(a, docs, doc);
     asked.a = NULL;
     if (kept.look.ast->syntax_ok) /* else messages would follow from what is missing */
         check(&kept.look, false);
     return asked.all;
+}
+
+void look_take_text(Arena *a, Document *doc, const char *text)
+{
+    if (kept.look.ast->main->parsed) {
+        doc->good = doc->text;
+        doc->n_good = doc->n;
+    }
+    doc->n = strlen(text);
+    doc->text = arena_strndup(a, text, doc->n);
 }
 
 void look_keep_more(void)

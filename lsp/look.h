@@ -40,6 +40,9 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
 /* Looks at a document for messages, and keeps in mind what is seen: looks of this process at the
  * same one begin with that. The files that it depends on. */
 FilesRead look_keep(Arena *a, const Documents *docs, const Document *doc);
+/* In a process that looks at the document already: it has that text now, of which what stands
+ * before the first change needs no other look. */
+void look_take_text(Arena *a, Document *doc, const char *text);
 /* What is kept is also what is looked at while the document is broken. */
 void look_keep_more(void);
 /* The place in the tree of an offset of the document; false if it has none. */

@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "command/args.h"
+#include "lsp/json.h"
 #include "lsp/server.h"
 
 #include <errno.h>
@@ -27,7 +28,8 @@ static void cancel(Server *s, const cJSON *message)
     if (!id)
         return;
     for (int i = 0; i < MAX_TASKS && !found; i++)
-        if (s->tasks[i].id && cJSON_Compare(s->tasks[i].id, id, true)) {
+        if (s->tasks[i].request &&
+            cJSON_Compare(json_member(s->tasks[i].request, "id"), id, true)) {
             server_drop(s, &s->tasks[i]);
             found = true;
         }
@@ -79,16 +81,17 @@ static void finish(Server *s, Task *t)
         server_bury(s, t->worker);
     if (!*why)
         memcpy(why, t->why, sizeof why);
+    const cJSON *id = json_member(t->request, "id");
     if (t->doc)
         server_publish(s, t->doc, t->worker, text, why);
     else if (text && *text == JOB_ANSWER)
-        server_answer(s, t->id, cJSON_CreateRaw(text + 1));
+        server_answer(s, id, cJSON_CreateRaw(text + 1));
     else if (text)
-        server_refuse(s, t->id, ERROR_FAILED, "%s", text + 1);
+        server_refuse(s, id, ERROR_FAILED, "%s", text + 1);
     else
-        server_refuse(s, t->id, ERROR_INTERNAL, "minifut failed on this program: %s", why);
+        server_refuse(s, id, ERROR_INTERNAL, "minifut failed on this program: %s", why);
     free(text);
-    cJSON_Delete(t->id);
+    cJSON_Delete(t->request);
     Worker *w = t->worker;
     *t = (Task){0};
     if (w)
@@ -125,6 +128,7 @@ static bool turn(Server *s)
     enum { MAX_WAITING = 16 << 20 };
     struct pollfd fds[ALL];
     bool busy = false; /* with what can be done without waiting */
+    int late = server_drop_late(s);
     for (const Document *d = s->docs.first; d; d = d->next)
         busy |= d->stale && server_may_check(s);
     fds[IN] = (struct pollfd){.fd = s->out.n < MAX_WAITING ? STDIN_FILENO : -1, .events = POLLIN};
@@ -135,7 +139,7 @@ static bool turn(Server *s)
     for (int i = 0; i < MAX_WORKERS; i++)
         fds[WORKERS + i] = (struct pollfd){
             .fd = s->workers[i].process.pid ? s->workers[i].process.fd : -1, .events = POLLIN};
-    if (poll(fds, ALL, busy ? 0 : -1) < 0)
+    if (poll(fds, ALL, busy ? 0 : late) < 0)
         return errno == EINTR;
     for (int i = 0; i < MAX_WORKERS; i++)
         if (fds[WORKERS + i].revents)

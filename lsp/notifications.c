@@ -19,8 +19,7 @@ static int version_in(const cJSON *params)
 /* What was known may not be so any more; true. */
 static bool changed(Server *s)
 {
-    s->changes++;
-    server_drop_stale(s);
+    server_changed(s, NULL);
     return true;
 }
 
@@ -43,7 +42,8 @@ static bool did_change(Server *s, const cJSON *params)
     bool ok = document_change(d, json_member(params, "contentChanges"));
     d->version = version_in(params);
     documents_touch(&s->docs, d->path);
-    return changed(s) && ok;
+    server_changed(s, d);
+    return ok;
 }
 
 static bool did_close(Server *s, const cJSON *params)
@@ -52,6 +52,7 @@ static bool did_close(Server *s, const cJSON *params)
     if (!d)
         return false;
     documents_touch(&s->docs, d->path); /* the file counts again */
+    d->anew = true;
     changed(s);
     server_show(s, d, cJSON_CreateArray());
     document_close(&s->docs, d);

@@ -88,7 +88,8 @@ void server_publish(Server *s, Document *d, Worker *w, const char *text, const c
     if (made)
         keep_reads(d, json_member(made, "reads"), parsed);
     if (made && w)
-        worker_has_begun(w, json_member(made, "mb")->valuedouble);
+        worker_has_begun(w, json_member(made, "mb")->valuedouble,
+                         json_member(made, "ms")->valuedouble);
     if (parsed) {
         free(d->good);
         d->good = mem_or_exit(malloc(d->n + 1));

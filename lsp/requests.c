@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 /* --- Requests ------------------------------------------------------------------------------- */
 
@@ -185,33 +186,54 @@ static cJSON *files_json(const FilesRead *all)
     return list;
 }
 
-/* The diagnostics, as query_diagnostics makes them, `reads` and `mb`, its memory. */
-static char *begin_worker(void *env)
+/* The diagnostics, as query_diagnostics makes them, `reads`, `mb`, its memory,
+ * and `ms`, the time that it took. */
+static char *diagnose(Query *q)
 {
-    Query *q = &((Asked *)env)->q;
     struct rusage used;
-    q->a = arena_new();
+    struct timespec beg, end;
+    clock_gettime(CLOCK_MONOTONIC, &beg);
     FilesRead reads = look_keep(q->a, q->docs, q->doc);
     cJSON *said = query_diagnostics(q);
     getrusage(RUSAGE_SELF, &used);
     cJSON_AddItemToObject(said, "reads", files_json(&reads));
+    clock_gettime(CLOCK_MONOTONIC, &end);
     cJSON_AddNumberToObject(said, "mb", (double)used.ru_maxrss / 1024);
+    cJSON_AddNumberToObject(said, "ms",
+                            1e3 * (double)(end.tv_sec - beg.tv_sec) +
+                                1e-6 * (double)(end.tv_nsec - beg.tv_nsec));
     char *text = mem_or_exit(cJSON_PrintUnformatted(said));
     q->said = arena_strdup(q->a, text);
     return text;
 }
 
-/* A question to a worker is the number of the request in the table, and parameters. */
+static char *begin_worker(void *env)
+{
+    Query *q = &((Asked *)env)->q;
+    q->a = arena_new();
+    return diagnose(q);
+}
+
+/* A question to a worker is NEW_TEXT, version and text that the document has now, or the number of
+ * the request in the table, and parameters. */
 static const Request *request_in(const char *question)
 {
     return &requests[atoi(question)];
 }
 
-static void prepare_worker(void *env, const char *question)
+static char *prepare_worker(void *env, const char *question)
 {
-    (void)env;
+    Query *q = &((Asked *)env)->q;
+    if (*question == NEW_TEXT) {
+        Document *d = document_find(q->docs, q->doc->uri);
+        char *text;
+        d->version = (int)strtol(question + 1, &text, 10);
+        look_take_text(q->a, d, text + 1);
+        return diagnose(q);
+    }
     if (request_in(question)->by >= BY_LOOK)
         look_keep_more();
+    return NULL;
 }
 
 static char *answer_by_worker(void *env, const char *question)
@@ -259,19 +281,23 @@ void server_diagnose(Server *s)
  * wait. */
 static bool find_worker(Server *s, const Request *r, Document *d, Worker **w)
 {
+    bool soon = false; /* it has most of the answer already */
     *w = r->by >= BY_READY ? server_worker(s, d, r->by == BY_ALL) : NULL;
-    if (r->by == BY_READY && *w && !(*w)->begun)
-        *w = NULL;
+    if (r->by == BY_READY) {
+        soon = *w ? (*w)->begun || (*w)->going_on : server_is_behind(s, d);
+        *w = soon ? *w : NULL;
+    }
     Task *first = server_idle_task(s);
-    if (!first || *w || r->by < BY_WORKER)
+    if (!first || *w || (r->by < BY_WORKER && !soon))
         return first != NULL;
     *w = start_worker(s, d, first);
     return server_idle_task(s) != NULL;
 }
 
 /* False: it has to wait. */
-static bool start_query(Server *s, const Request *r, const cJSON *id, const cJSON *params)
+static bool start_query(Server *s, const Request *r, const cJSON *message)
 {
+    const cJSON *id = json_member(message, "id"), *params = json_member(message, "params");
     Asked ask = {r, {.docs = &s->docs, .client = &s->client, .params = params}};
     const char *wrong = wrong_params(r, params, &ask.q);
     Worker *w;
@@ -283,14 +309,15 @@ static bool start_query(Server *s, const Request *r, const cJSON *id, const cJSO
         return false;
     Task *t = server_idle_task(s);
     if ((w && ask_worker(w, r, params, t)) || job_start(&t->job, job, &ask))
-        t->id = cJSON_Duplicate(id, true);
+        t->request = cJSON_Duplicate(message, true);
     else
         server_refuse(s, id, ERROR_INTERNAL, "cannot start a process: %s", strerror(errno));
     return true;
 }
 
-static bool take_request(Server *s, const char *method, const cJSON *id, const cJSON *params)
+static bool take_request(Server *s, const char *method, const cJSON *message)
 {
+    const cJSON *id = json_member(message, "id"), *params = json_member(message, "params");
     const Request *r = NULL;
     for (int i = 0; i < N_REQUESTS; i++)
         if (strcmp(requests[i].method, method) == 0)
@@ -305,7 +332,7 @@ static bool take_request(Server *s, const char *method, const cJSON *id, const c
     else if (!r)
         server_refuse(s, id, ERROR_NO_METHOD, "there is no method `%.200s`", method);
     else if (r->query)
-        return start_query(s, r, id, params);
+        return start_query(s, r, message);
     else
         server_answer(s, id, r->at_once(s, params));
     return true;
@@ -313,12 +340,12 @@ static bool take_request(Server *s, const char *method, const cJSON *id, const c
 
 bool server_take(Server *s, const cJSON *message)
 {
-    const cJSON *id = json_member(message, "id"), *params = json_member(message, "params");
+    const cJSON *id = json_member(message, "id");
     const char *method = json_string(message, "method");
     if (method && id)
-        return take_request(s, method, id, params);
+        return take_request(s, method, message);
     if (method)
-        server_notice(s, method, params);
+        server_notice(s, method, json_member(message, "params"));
     else if (!json_member(message, "result") &&
              !json_member(message, "error")) /* an answer: we asked nothing */
         server_refuse(s, id, ERROR_INVALID_REQUEST, "a message needs a method");

@@ -23,17 +23,23 @@ enum {
 typedef struct {
     ForkServer process;
     Document *doc;       /* NULL: that has changed, it only ends what it is at */
-    unsigned long since; /* Server.changes when it began */
+    unsigned long since; /* Server.changes when it began, but for those of the document itself */
     unsigned long used;  /* Server.uses when it was last asked */
     bool begun;          /* it has made the diagnostics */
     bool large;          /* too large to be kept */
+    double first_mb;     /* how large it was when it had begun */
+    bool unfit;          /* it has grown too much to go on, so that forks take long, or is slow */
+    bool behind;         /* the document has another text now, with which it can go on */
+    int64_t going_on;    /* since when it does so, in ms; 0: it does not */
 } Worker;
-enum { MAX_WORKERS = 8, MAX_WORKER_MB = 256 };
+/* What a question to it begins with that is the new text. */
+enum { NEW_TEXT = '=' }; /* ... VERSION TEXT */
+enum { MAX_WORKERS = 8, MAX_WORKER_MB = 256, MAX_GROWTH = 4, MAX_GOING_ON_MS = 2000 };
 
 /* A job, and what it is for. */
 typedef struct {
     Job job;
-    cJSON *id;      /* of the request that it answers, or NULL: ... */
+    cJSON *request; /* the message that it answers, or NULL: ... */
     Document *doc;  /* ... the diagnostics of this one */
     Worker *worker; /* whose answer it is, or NULL */
     char why[64];   /* that it has failed */
@@ -66,6 +72,8 @@ void server_show(Server *s, const Document *d, cJSON *all);
 
 /* --- workers.c ------------------------------------------------------------------------------ */
 
+/* Whether there is a worker for a document that has only to go on with its text. */
+bool server_is_behind(const Server *s, const Document *d);
 /* A task that does nothing, or NULL. */
 Task *server_idle_task(Server *s);
 /* Whether diagnostics can be made now that nobody waits for. */
@@ -73,20 +81,24 @@ bool server_may_check(const Server *s);
 /* The worker that knows a document as it is now; `of_all`: and all others that are open. NULL:
  * there is none. */
 Worker *server_worker(Server *s, Document *d, bool of_all);
-/* Starts one, which makes the diagnostics first, with an idle task for them, which is `first`.
- * NULL: it cannot be (errno). */
+/* Starts one, which makes the diagnostics first, with an idle task for them, which is `first`; or
+ * has that which is behind go on. NULL: it cannot be (errno). */
 Worker *server_start_worker(Server *s, Document *d, Task *first, const ForkServerLife *life,
                             void *env);
-/* It has made the diagnostics, in so much memory. */
-void worker_has_begun(Worker *w, double mb);
+/* It has made the diagnostics, in so much memory and time. */
+void worker_has_begun(Worker *w, double mb, double ms);
+/* Does without those that do not go on in time, as they hang: what they were asked is asked again.
+ * After how many ms the next one is late; -1: there is none. */
+int server_drop_late(Server *s);
 /* It has nothing more to do for one who asked: ends it if nobody will ask it again. */
 void server_settle(Server *s, Worker *w);
 /* It has ended by itself, which fails the tasks that it was at. */
 void server_bury(Server *s, Worker *w);
 /* Ends a task; nobody is told. */
 void server_drop(Server *s, Task *t);
-/* Ends what is done for documents as they were, but for answers that are waited for. */
-void server_drop_stale(Server *s);
+/* Something has changed, of that document alone, unless it is NULL. Ends what is done for documents
+ * as they were, but for answers that are waited for. */
+void server_changed(Server *s, const Document *d);
 void server_end_workers(Server *s);
 
 /* --- notifications.c ------------------------------------------------------------------------ */

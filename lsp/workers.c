@@ -3,7 +3,10 @@
  * asks. When the document changes, or what it depends on, the worker only ends what it is at. */
 #include "lsp/server.h"
 
+#include "base/out.h"
+
 #include <string.h>
+#include <time.h>
 
 /* --- Tasks ---------------------------------------------------------------------------------- */
 
@@ -29,10 +32,17 @@ void server_drop(Server *s, Task *t)
 {
     Worker *w = t->worker;
     job_cancel(&t->job);
-    cJSON_Delete(t->id);
+    cJSON_Delete(t->request);
     *t = (Task){0};
     if (w)
         server_settle(s, w);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* --- Workers -------------------------------------------------------------------------------- */
@@ -58,36 +68,71 @@ void server_settle(Server *s, Worker *w)
         end_worker(w);
 }
 
-/* Its document has changed: nobody wants its diagnostics. */
-static void retire(Server *s, Worker *w)
+/* Nobody wants them: its document has changed. */
+static void drop_diagnostics(Server *s, const Worker *w)
 {
-    w->doc = NULL;
     for (int i = 0; i < MAX_TASKS; i++)
         if (s->tasks[i].worker == w && s->tasks[i].doc)
             server_drop(s, &s->tasks[i]);
+}
+
+static void retire(Server *s, Worker *w)
+{
+    w->doc = NULL;
+    drop_diagnostics(s, w);
     server_settle(s, w);
 }
 
-void server_drop_stale(Server *s)
+/* Whether it can go on with another text: it knows all but that. What it has just begun to make of
+ * one is soon done. */
+static bool may_go_on(const Server *s, const Worker *w)
+{
+    return (w->begun || w->going_on) && !w->large && !w->unfit && !w->doc->anew &&
+           w->since == s->changes;
+}
+
+void server_changed(Server *s, const Document *d)
+{
+    s->changes++;
+    for (int i = 0; i < MAX_WORKERS; i++) {
+        Worker *w = &s->workers[i];
+        if (!w->doc || !w->doc->stale)
+            continue;
+        if (w->doc == d && w->since == s->changes - 1)
+            w->since = s->changes; /* of the others it knows all */
+        if (!may_go_on(s, w)) {
+            retire(s, w);
+            continue;
+        }
+        w->behind = true;
+        drop_diagnostics(s, w);
+    }
+}
+
+static Worker *worker_of(const Server *s, const Document *d)
 {
     for (int i = 0; i < MAX_WORKERS; i++)
-        if (s->workers[i].doc && s->workers[i].doc->stale)
-            retire(s, &s->workers[i]);
+        if (s->workers[i].doc == d)
+            return (Worker *)&s->workers[i];
+    return NULL;
+}
+
+bool server_is_behind(const Server *s, const Document *d)
+{
+    const Worker *w = worker_of(s, d);
+    return w && w->behind;
 }
 
 Worker *server_worker(Server *s, Document *d, bool of_all)
 {
-    Worker *w = NULL;
-    for (int i = 0; i < MAX_WORKERS; i++)
-        if (s->workers[i].doc == d)
-            w = &s->workers[i];
-    if (!w || !((of_all && w->since != s->changes) || (w->begun && document_is_outdated(d)))) {
-        if (w)
-            w->used = ++s->uses;
-        return w;
+    Worker *w = worker_of(s, d);
+    if (w && ((of_all && w->since != s->changes) || (w->begun && document_is_outdated(d)))) {
+        retire(s, w);
+        w = NULL;
     }
-    retire(s, w);
-    return NULL;
+    if (w)
+        w->used = ++s->uses;
+    return w && !w->behind ? w : NULL;
 }
 
 /* A worker's place, for which one that has not been asked for the longest time ends, if need be.
@@ -106,25 +151,79 @@ static Worker *free_place(Server *s)
     return oldest;
 }
 
+/* Has the worker of a document go on with the text that that has now; false: it cannot be. */
+static bool go_on(Worker *w, const Document *d, Task *first)
+{
+    Out question = {0};
+    out_printf(&question, "%c%d %s", NEW_TEXT, d->version, d->text);
+    bool asked =
+        !document_is_outdated(d) && fork_server_ask(&w->process, question.text, &first->job);
+    out_free(&question);
+    return asked;
+}
+
 Worker *server_start_worker(Server *s, Document *d, Task *first, const ForkServerLife *life,
                             void *env)
 {
-    Worker *w = free_place(s);
-    if (!fork_server_start(&w->process, &first->job, life, env))
-        return NULL;
+    Worker *w = worker_of(s, d);
+    if (w && !go_on(w, d, first)) { /* the text is too long for a question, ... */
+        retire(s, w);
+        w = NULL;
+    }
+    if (!w) {
+        w = free_place(s);
+        if (!fork_server_start(&w->process, &first->job, life, env))
+            return NULL;
+        w->since = s->changes;
+        d->anew = false;
+    }
     first->doc = w->doc = d;
     first->worker = w;
     d->known = false; /* which files it depends on: they may be others now */
-    w->since = s->changes;
+    w->going_on = w->behind ? now_ms() : 0;
+    w->begun = w->behind = false;
     w->used = ++s->uses;
     d->stale = false;
     return w;
 }
 
-void worker_has_begun(Worker *w, double mb)
+void worker_has_begun(Worker *w, double mb, double ms)
 {
+    w->first_mb = w->going_on ? w->first_mb : mb;
     w->begun = true;
+    w->going_on = 0;
     w->large = mb > MAX_WORKER_MB;
+    w->unfit = mb > MAX_GROWTH * w->first_mb || ms > MAX_GOING_ON_MS / 2.0;
+}
+
+static void drop_hanging(Server *s, Worker *w)
+{
+    w->doc->stale = w->doc->anew = true; /* another one makes the diagnostics */
+    for (int i = 0; i < MAX_TASKS; i++) {
+        Task *t = &s->tasks[i];
+        if (t->worker == w && t->request) {
+            cJSON_InsertItemInArray(s->waiting, 0, t->request);
+            t->request = NULL;
+            server_drop(s, t);
+        }
+    }
+    retire(s, w);
+}
+
+int server_drop_late(Server *s)
+{
+    int64_t first = -1, now = now_ms();
+    for (int i = 0; i < MAX_WORKERS; i++) {
+        Worker *w = &s->workers[i];
+        int64_t left = w->going_on + MAX_GOING_ON_MS - now;
+        if (!w->doc || !w->going_on)
+            continue;
+        if (left <= 0)
+            drop_hanging(s, w);
+        else if (first < 0 || left < first)
+            first = left;
+    }
+    return (int)first;
 }
 
 void server_bury(Server *s, Worker *w)

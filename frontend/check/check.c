@@ -51,10 +51,25 @@ bool fe_check(Ast *ast)
     return ast->syntax_ok && fe_check_parsed(ast);
 }
 
+/* What is done when all declarations have been checked. */
+static void finish(Ck *ck)
+{
+    Ast *ast = ck->ast;
+    for (int i = 0; ck->abstract && i < ast->defs.n; i++)
+        reveal_def(ck, ast->defs.at[i]);
+    check_entries(ck);
+    ast->n_bindings = ck->n_bindings;
+    if (ast->uses)
+        ast->said = diag_pending(ast->arena);
+    if (diag_is_full() || diag_has_dropped() || ck->abstract)
+        ck->marks.n = 0; /* other messages would be dropped; trees are not what they were then */
+}
+
 bool fe_check_parsed(Ast *ast)
 {
     stage_enter("check");
     int errors = diag_errors();
+    ast->said_parsed = diag_count();
     Ck *ck = NEW(ast->arena, Ck);
     *ck = (Ck){.a = ast->arena, .ast = ast, .exp = infer_exp, .apply = module_apply};
     ast->checker = ck;
@@ -65,10 +80,75 @@ bool fe_check_parsed(Ast *ast)
         ice(((Loc){0, 0}), "the prelude does not check");
     }
     file_module(ck, ast->main);
-    for (int i = 0; ck->abstract && i < ast->defs.n; i++)
-        reveal_def(ck, ast->defs.at[i]);
-    check_entries(ck);
-    ast->n_bindings = ck->n_bindings;
+    finish(ck);
+    return diag_errors() == errors;
+}
+
+/* --- Other texts of a program --------------------------------------------------------------- */
+
+int fe_checked_alone(const Ast *ast)
+{
+    const Ck *ck = ast->checker;
+    int n = ck ? ck->marks.n - 1 : -1;
+    while (n >= 0 && ck->marks.at[n]->ck.below)
+        n--;
+    return n;
+}
+
+/* The checker as it was before a declaration, but for counters that make things different. */
+static void go_back(Ck *ck, const CkMark *m)
+{
+    Ck now = *ck;
+    *ck = m->ck;
+    ck->names = now.names;
+    names_back(ck, m->ck.names.n, m->ck.seq);
+    ck->marks = now.marks;
+    ck->marks.n = m->ck.marks.n;
+    ck->ids = now.ids;
+    ck->n_bindings = now.n_bindings;
+    ck->zonk_round = now.zonk_round;
+    ck->builtins = now.builtins;
+}
+
+/* What was found out about the declarations that stay. */
+static void keep_found(Ast *ast, const Ast *from, const CkMark *m)
+{
+    const Loc *gone = &ast->gone;
+    ast->prelude = from->prelude;
+    ast->defs = from->defs;
+    ast->defs.n = m->defs;
+    ast->matches = from->matches;
+    ast->matches.n = m->matches;
+    for (int i = 0; i < ast->defs.n; i++)
+        ast->recursive |= ast->defs.at[i]->recursive;
+    for (int i = 0; i < from->uses->n; i++)
+        if (from->uses->at[i].loc.beg < gone->beg || from->uses->at[i].loc.beg > gone->end)
+            vec_push(ast->arena, ast->uses, from->uses->at[i]);
+    ast->said_parsed = diag_count();
+    diag_again(from->said.at + from->said_parsed, m->messages - from->said_parsed);
+}
+
+bool fe_check_again(Ast *ast)
+{
+    Ast *from = ast->before;
+    Ck *ck = from->checker;
+    const CkMark *m = ck->marks.at[ast->kept];
+    File *f = from->main; /* scopes know where names are by the file */
+    Module *module = f->module;
+    stage_enter("check");
+    from->checker = NULL; /* it goes on here */
+    go_back(ck, m);
+    *f = *ast->main;
+    f->module = module;
+    module->members.n = m->members;
+    module->wrong = m->wrong;
+    ast->main = ast->files.at[0] = f;
+    ast->checker = ck;
+    ck->ast = ast;
+    keep_found(ast, from, m);
+    int errors = diag_errors();
+    file_module_from(ck, f, ast->kept);
+    finish(ck);
     return diag_errors() == errors;
 }
 

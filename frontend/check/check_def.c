@@ -362,6 +362,7 @@ Binding *find_below(Ck *ck, const char *name, Loc loc)
     Def *top = ds && ck->decl < ds->n ? ds->at[ck->decl].def : NULL, *d = NULL;
     if (!top || !ck->current.n || ck->current.at[0] != top || find_binding(ck, name, SPACE_TERM))
         return NULL;
+    ck->below = true;
     for (int i = ck->decl + 1; i < ds->n && !d && !diag_is_full(); i++)
         if (ds->at[i].def && ds->at[i].def->name == name)
             d = ds->at[i].def;

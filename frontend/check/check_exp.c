@@ -75,13 +75,13 @@ static bool is_member(Ck *ck, AExp *e)
     const char *name = e->proj.names.at[0];
     for (const AExp *m = e->proj.e;; m = m->proj.e) {
         bool more = m->kind == AE_PROJ;
-        name = arena_printf(ck->a, "%s.%s", more ? m->proj.names.at[0] : m->var.name, name);
+        name = intern_member(more ? m->proj.names.at[0] : m->var.name, name);
         if (!more)
             break;
     }
     e->kind = AE_VAR;
     memset(&e->var, 0, sizeof e->var);
-    e->var.name = intern(name);
+    e->var.name = name;
     e->var.atom = true;
     return true;
 }

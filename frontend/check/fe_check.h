@@ -33,4 +33,9 @@ bool fe_check_parsed(Ast *ast);
 /* Checks another file (fe_parse_besides) of a tree that was checked; bindings of files that both
  * import are the same. */
 void fe_check_besides(Ast *ast, File *f);
+/* How many declarations of the main file, from the first on, were checked without a look at what
+ * stands behind them; -1: the checker cannot go on from there. */
+int fe_checked_alone(const Ast *ast);
+/* As fe_check_parsed, of a tree that has a part of another one, which is lost (fe_parse_again). */
+bool fe_check_again(Ast *ast);
 #endif

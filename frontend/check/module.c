@@ -11,7 +11,7 @@
 enum { MAX_APPLIED = 100, MAX_APPLICATIONS = 10000 };
 
 static Module *check_module(Ck *ck, ModExp *e);
-static void check_decls(Ck *ck, Decls *ds);
+static void check_decls(Ck *ck, const Decls *ds, int first, bool marked);
 
 static Module *module_wrong(Ck *ck, Loc loc)
 {
@@ -240,7 +240,7 @@ static Module *check_structure(Ck *ck, ModExp *e)
     bool lost = ck->lost;
     Scopes scopes = scopes_now(ck);
     ck->in_module++;
-    check_decls(ck, &e->decls);
+    check_decls(ck, &e->decls, 0, false);
     ck->in_module--;
     ck->lost = lost;
     scopes_back(ck, scopes);
@@ -410,16 +410,52 @@ static void check_decl(Ck *ck, Decl *d)
         vec_push(ck->a, &ck->module->members, d->bind);
 }
 
-static void check_decls(Ck *ck, Decls *ds)
+static void push_mark(Ck *ck)
 {
-    for (int i = 0; i < ds->n; i++) {
+    CkMark *m = NEW(ck->a, CkMark);
+    *m = (CkMark){.ck = *ck,
+                  .defs = ck->ast->defs.n,
+                  .matches = ck->ast->matches.n,
+                  .members = ck->module->members.n,
+                  .messages = diag_count(),
+                  .wrong = ck->module->wrong};
+    vec_push(ck->a, &ck->marks, m);
+}
+
+static void check_decls(Ck *ck, const Decls *ds, int first, bool marked)
+{
+    for (int i = first; i < ds->n; i++) {
+        if (marked)
+            push_mark(ck);
         ck->decls = ds;
         ck->decl = i;
         check_decl(ck, &ds->at[i]);
     }
+    if (marked)
+        push_mark(ck);
 }
 
 /* --- Files ---------------------------------------------------------------------------------- */
+
+static void check_file(Ck *ck, const File *f, int first)
+{
+    check_decls(ck, &f->decls, first, f == ck->ast->main && ck->ast->uses);
+}
+
+static void leave_file(Ck *ck, const Ck *outer)
+{
+    ck->file = outer->file;
+    ck->lost = outer->lost;
+    ck->module = outer->module;
+    ck->in_module = outer->in_module;
+    ck->applying = outer->applying;
+    ck->supposing = outer->supposing;
+    ck->horizon = outer->horizon;
+    ck->path = outer->path;
+    ck->decls = outer->decls;
+    ck->decl = outer->decl;
+    ck->below = outer->below;
+}
 
 /* Checks a file when it is first imported, in whatever module that is. */
 Module *file_module(Ck *ck, File *f)
@@ -436,18 +472,15 @@ Module *file_module(Ck *ck, File *f)
     for (int i = 0; i < N_SPACES; i++) /* no names of modules around the import */
         while (ck->scopes[i] && !ck->scopes[i]->file)
             ck->scopes[i] = ck->scopes[i]->up;
-    check_decls(ck, &f->decls);
-    ck->file = outer.file;
-    ck->lost = outer.lost;
-    ck->module = outer.module;
-    ck->in_module = outer.in_module;
-    ck->applying = outer.applying;
-    ck->supposing = outer.supposing;
-    ck->horizon = outer.horizon;
-    ck->path = outer.path;
-    ck->decls = outer.decls;
-    ck->decl = outer.decl;
+    check_file(ck, f, 0);
+    leave_file(ck, &outer);
     if (outer.in_module)
         scopes_back(ck, scopes_now(&outer));
     return f->module;
+}
+
+void file_module_from(Ck *ck, File *f, int first)
+{
+    check_file(ck, f, first);
+    leave_file(ck, &(Ck){0}); /* nothing is around the main file */
 }

@@ -49,5 +49,7 @@ void add_meanings(Ck *ck, Subst *s, const Subst *more);
 Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at);
 /* The module of a file, which is checked when it is first imported, in whatever module that is. */
 Module *file_module(Ck *ck, File *f);
+/* Checks the main file from a declaration on: there is a module of those before. */
+void file_module_from(Ck *ck, File *f, int first);
 
 #endif

@@ -2,8 +2,6 @@
  * consumption (consume_int.h). */
 #include "frontend/consume/consume_int.h"
 
-#include "base/ptrmap.h"
-
 #include <string.h>
 
 /* --- Types ---------------------------------------------------------------------------------- */
@@ -59,11 +57,11 @@ AType *al_add_unique(Co *co, AType *t, const AType *from)
     } else if (t->kind == from->kind && al_is_product(t) && t->elems.n == from->elems.n) {
         c.elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++) {
-            vec_push(co->a, &c.elems, al_add_unique(co, t->elems.at[i], from->elems.at[i]));
+            vec_push(co->ck->a, &c.elems, al_add_unique(co, t->elems.at[i], from->elems.at[i]));
             changed |= c.elems.at[i] != t->elems.at[i];
         }
     }
-    return changed ? arena_memdup(co->a, &c, sizeof c) : t;
+    return changed ? arena_memdup(co->ck->a, &c, sizeof c) : t;
 }
 
 bool al_binds_type(const Binding *b, const AType *t)
@@ -306,7 +304,8 @@ static Var *new_var(Co *co, Binding *b, VarKind kind, const AType *t, Al *al)
     *v = (Var){.kind = kind, .name = b->name, .loc = b->loc, .type = t, .depth = co->frames.n};
     v->global = kind == VAR_GLOBAL ? b : NULL;
     v->al = make_leaves(co, v, t, al_shape(co, t, al));
-    return co->vars[b->uid] = v;
+    ptrmap_put(co->vars, b, v);
+    return v;
 }
 
 static void enter_scope(Co *co, Var *v)
@@ -327,7 +326,7 @@ void al_bind_fun(Co *co, Binding *b, Al *captured)
     Var *v = NEW(co->a, Var);
     *v = (Var){.name = b->name, .loc = b->loc, .type = b->type, .depth = co->frames.n};
     v->al = captured;
-    co->vars[b->uid] = v;
+    ptrmap_put(co->vars, b, v);
     enter_scope(co, v);
 }
 
@@ -366,7 +365,7 @@ void al_bind_pat(Co *co, const Pat *p, Al *al, AlBind how)
 
 Var *al_var(Co *co, Binding *b)
 {
-    Var *v = co->vars[b->uid];
+    Var *v = ptrmap_get(co->vars, b);
     return v ? v : new_var(co, b, VAR_GLOBAL, b->type, al_none(co));
 }
 

@@ -4,8 +4,6 @@
  */
 #include "frontend/consume/consume_int.h"
 
-#include "base/ptrmap.h"
-
 #include <string.h>
 
 /* --- Names and components ------------------------------------------------------------------- */
@@ -15,8 +13,8 @@ static Al *eval_var(Co *co, AExp *e)
     Binding *b = e->var.bind;
     if (!b || !al_holds_arrays(e->type) || b->kind == BIND_BUILTIN || b->kind == BIND_SIZE)
         return al_none(co);
-    bool local = co->vars[b->uid] && co->vars[b->uid]->kind == VAR_LOCAL;
     Var *v = al_var(co, b);
+    bool local = v->kind == VAR_LOCAL;
     if (local && b->type->kind == TY_FUN) /* found out since this use was checked */
         e->type = al_add_unique(co, e->type, b->type);
     al_use_var(co, v, e->loc);
@@ -384,19 +382,11 @@ static Al *eval(Co *co, AExp *e)
 
 void consume_def(Ck *ck, Def *d)
 {
-    Co co = {.ck = ck, .a = ck->a, .eval = eval};
-    ConsumeVars *vars = ck->vars ? ck->vars : (ck->vars = NEW(ck->a, ConsumeVars));
-    while (vars->vars.n < ck->n_bindings)
-        vec_push(ck->a, &vars->vars, NULL);
-    co.vars = vars->vars.at;
-    co.tmp = arena_new();
-    co.stamp = vars->stamp;
-    co.walks = vars->walks;
-    co.version = vars->version + 1; /* of what no set has been checked for */
+    Co co = {.ck = ck, .a = arena_new(), .tmp = arena_new(), .eval = eval};
+    co.vars = ptrmap_new(co.a);
+    co.version = 1; /* of what no set has been checked for */
     co.hidden = al_make_up(&co, VAR_HIDDEN, NULL, NO_LOC);
     co_def(&co, d);
-    vars->stamp = co.stamp;
-    vars->walks = co.walks;
-    vars->version = co.version;
     arena_free(co.tmp);
+    arena_free(co.a);
 }

@@ -73,12 +73,12 @@ static void check_unique_result(Co *co, const AType *t, Al *al, Loc loc)
 /* t with `*` where a result with these leaves, counted, is fresh. */
 static AType *infer_unique(Co *co, const AType *t, const Leaves *ls, int *next)
 {
-    AType *c = NEW(co->a, AType);
+    AType *c = NEW(co->ck->a, AType);
     *c = *t;
     if (al_is_product(t)) {
         c->elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++)
-            vec_push(co->a, &c->elems, infer_unique(co, t->elems.at[i], ls, next));
+            vec_push(co->ck->a, &c->elems, infer_unique(co, t->elems.at[i], ls, next));
         return c;
     }
     const Leaf *l = &ls->at[(*next)++];
@@ -93,7 +93,7 @@ static AType *with_result(Co *co, const AType *t, int params, AType *result)
 {
     if (!params)
         return result;
-    AType *c = NEW(co->a, AType);
+    AType *c = NEW(co->ck->a, AType);
     *c = *t;
     c->fun.result = with_result(co, t->fun.result, params - 1, result);
     return c;
@@ -389,7 +389,7 @@ static AType *fresh_by_type(Co *co, const AExp *e, const AType *whole, const ATy
     if (al_is_product(generic) && t->kind == generic->kind) {
         c.elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++)
-            vec_push(co->a, &c.elems,
+            vec_push(co->ck->a, &c.elems,
                      fresh_by_type(co, e, whole, generic->elems.at[i], t->elems.at[i]));
     } else if (al_binds_type(fn, generic) && times_mentioned(whole, generic->var) == 1) {
         const AType *from = fn->type;
@@ -398,7 +398,7 @@ static AType *fresh_by_type(Co *co, const AExp *e, const AType *whole, const ATy
             fresh &= only_made_fresh(from->fun.param, e->app.args.at[i]->type, generic->var);
         c.unique |= fresh;
     }
-    return arena_memdup(co->a, &c, sizeof c);
+    return arena_memdup(co->ck->a, &c, sizeof c);
 }
 
 static bool shows_function(const AType *t)

@@ -18,6 +18,7 @@
 #ifndef FRONTEND_CONSUME_CONSUME_INT_H
 #define FRONTEND_CONSUME_CONSUME_INT_H
 
+#include "base/ptrmap.h"
 #include "frontend/consume/consume.h"
 
 typedef struct Var Var;
@@ -98,20 +99,14 @@ typedef struct {
     bool closure;
 } SetPart;
 
-/* What stays from one definition to the next: variables by uid, and counters. */
-typedef struct {
-    VEC(Var *) vars;
-    unsigned stamp, walks, version;
-} ConsumeVars;
-
 typedef struct Co {
     Ck *ck;
     /* What an expression shares memory with, of all forms (consume.c): functions and loops, which
      * are below, have expressions (co_eval). */
     Al *(*eval)(struct Co *co, AExp *e);
-    Arena *a;
-    Arena *tmp; /* lists */
-    Var **vars; /* by uid: those of definitions checked before stay, and are not looked at again */
+    Arena *a;     /* of what is known while the definition is checked; types are in that of ck */
+    Arena *tmp;   /* lists */
+    PtrMap *vars; /* by binding */
     VEC(Frame) frames;
     VEC(Var *) scope; /* the variables in scope, innermost last */
     Refs marked;      /* what was consumed, in order, so that branches can be undone */

@@ -30,7 +30,7 @@ static void loop_vars(Co *co, const Pat *p, const AType *t, Al *body, LoopVars *
     if (p->kind == P_ASCRIBE) {
         loop_vars(co, p->pat, t, body, out);
     } else if (p->kind == P_VAR) {
-        LoopVar lv = {.v = co->vars[p->bind->uid], .declared = al_any_unique(p->type)};
+        LoopVar lv = {.v = ptrmap_get(co->vars, p->bind), .declared = al_any_unique(p->type)};
         for (int i = 0; i < lv.v->leaves.n; i++)
             lv.consumed |= al_is_gone(&(Ref){lv.v, i, false});
         lv.all = al_all(co, al_shape(co, t, body));
@@ -157,7 +157,8 @@ static void list_parts(Co *co, const Pat *p, const AType *t, const LoopVars *vs,
         return;
     }
     if (p->kind == P_VAR || p->kind == P_WILD || p->kind == P_LIT) {
-        add_parts(co, t, p->kind == P_VAR ? loop_var(vs, co->vars[p->bind->uid]) : NULL, out);
+        add_parts(co, t, p->kind == P_VAR ? loop_var(vs, ptrmap_get(co->vars, p->bind)) : NULL,
+                  out);
         return;
     }
     for (int k = 0; k < t->elems.n; k++) {

@@ -66,7 +66,7 @@ Binding *module_member(Ck *ck, Module *m, const char *name, Space space)
     if (m->intrinsics && space == SPACE_TYPE)
         return provided_type(ck, name);
     if (m->scalar && space == SPACE_TERM)
-        return find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", prim_type_text[m->of], name)));
+        return find_builtin(ck, intern_member(prim_type_text[m->of], name));
     return m->scalar && space == SPACE_TYPE ? scalar_type_member(ck, m, name) : NULL;
 }
 

@@ -8,8 +8,9 @@
 #include <string.h>
 
 /* Where the name is declared further down, {0,0} if it is not. */
-static Loc later_decl(const Ck *ck, const char *name, Space space)
+static Loc later_decl(Ck *ck, const char *name, Space space)
 {
+    ck->below = true;
     for (int i = ck->decl + 1; ck->decls && i < ck->decls->n && !diag_is_full(); i++) {
         Loc at = declared_at(&ck->decls->at[i], name, space);
         if (at.beg)

@@ -41,9 +41,25 @@ static NameRow *add_name(Ck *ck, const char *name)
         *t = more;
     }
     NameRow *r = name_row(t, name);
-    t->n += !r->name;
-    r->name = name;
+    if (!r->name)
+        *r = (NameRow){.name = name, .number = t->n++};
     return r;
+}
+
+void names_back(Ck *ck, int names, int seq)
+{
+    NameTable old = ck->names, t = {.cap = old.cap, .n = names};
+    t.at = NEWN(ck->a, NameRow, t.cap);
+    for (int i = 0; i < old.cap; i++) {
+        if (!old.at[i].name || old.at[i].number >= names)
+            continue;
+        NameRow *r = name_row(&t, old.at[i].name);
+        *r = old.at[i];
+        for (int k = 0; k < N_SPACES; k++)
+            while (r->at[k] && r->at[k]->seq > seq)
+                r->at[k] = (Scope *)r->at[k]->hidden;
+    }
+    ck->names = t;
 }
 
 /* --- Scopes --------------------------------------------------------------------------------- */

@@ -101,6 +101,9 @@ Module *module_path(Ck *ck, const char *name, const char **known, Module **outer
 Module *module_of_exp(Ck *ck, const AExp *e);
 Scopes scopes_now(const Ck *ck);
 void scopes_back(Ck *ck, Scopes s);
+/* Forgets what was bound at top level behind the first `seq` definitions, and names beyond the
+ * first `names`. */
+void names_back(Ck *ck, int names, int seq);
 /* Before a definition: its sizes have names of their own in messages. */
 void forget_size_names(Ck *ck);
 Closure closure_now(const Ck *ck);

@@ -366,7 +366,7 @@ static const char *module_name(ParseCtx *c, const AExp *e)
     if (e->kind == AE_VAR && !e->parens)
         return e->var.name;
     const char *outer = e->kind == AE_PROJ ? module_name(c, e->proj.e) : NULL;
-    return outer ? intern(arena_printf(c->a, "%s.%s", outer, e->proj.names.at[0])) : NULL;
+    return outer ? intern_member(outer, e->proj.names.at[0]) : NULL;
 }
 
 AExp *mk_open(ParseCtx *c, const AExp *module, AExp *what, Loc loc)

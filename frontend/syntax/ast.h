@@ -738,7 +738,14 @@ typedef struct Ast {
     NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
     bool names_only;         /* for editors: what comes after types is left out */
     VEC(NameMatch) matches;  /* [check] if there are `uses` */
-    struct Ck *checker;      /* [check] who did it, for files besides */
+    struct Ck *checker;      /* [check] who did it, for files besides, and for other texts */
+    int loaded;              /* files, but for those besides */
+    DiagMessages said;       /* [check] all, if there are `uses`; */
+    int said_parsed;         /* the first so many by the parser */
+    struct Ast *before;      /* the tree of another text of the main file, whose checker goes on
+                              * here, ... */
+    int kept;                /* ... and so many of whose declarations are those of this one, */
+    Loc gone;                /* all but those in this part */
 } Ast;
 
 /* --- Copies of trees: each application of a parametric module checks its own --- */

@@ -756,7 +756,7 @@ static Import *make_import(ParseCtx *ctx, const AExp *path, Loc loc)
 
 static NameLoc dotted(ParseCtx *ctx, NameLoc module, NameLoc member, Loc loc)
 {
-    return (NameLoc){intern(arena_printf(ctx->a, "%s.%s", module.name, member.name)), loc};
+    return (NameLoc){intern_member(module.name, member.name), loc};
 }
 
 /* The name of what is defined. */

@@ -58,6 +58,7 @@ typedef struct Scope {
 /* A name that the program binds; the latest of its definitions in each space, or NULL. */
 typedef struct {
     const char *name;
+    int number; /* of the row, from 0, in the order in which they were made */
     Scope *at[N_SPACES];
 } NameRow;
 typedef struct {
@@ -130,7 +131,6 @@ typedef struct Ck {
     VEC(Deferred) deferred;
     Loc here;           /* the expression being checked, for what is found out later */
     Bindings *sizes;    /* receives the sizes that types at AT_RESULT introduce */
-    void *vars;         /* of consume.c: variables by uid */
     const Decls *decls; /* the declarations at work, */
     int decl;           /* and the one of them */
     const char *why;    /* reason of the last failure of unify, or NULL; */
@@ -159,7 +159,18 @@ typedef struct Ck {
     AType *(*exp)(struct Ck *ck, AExp *e, AType *want);
     Module *(*apply)(struct Ck *ck, Module *f, Module *arg, Loc at);
     int zonk_round; /* of the definition that is being freed of inference variables */
+    bool below;     /* what stands behind the declaration at work in the file was looked at */
+    VEC(struct CkMark *)
+    marks; /* if editors ask: before each declaration of the main file, and at
+            * the end */
 } Ck;
+
+/* What there was before a declaration. */
+typedef struct CkMark {
+    Ck ck;
+    int defs, matches, members, messages;
+    bool wrong; /* Module.wrong */
+} CkMark;
 
 typedef struct {
     Bindings from;

@@ -6,6 +6,7 @@
 #include "lsp/look.h"
 
 #include "base/intern.h"
+#include "base/ptrmap.h"
 #include "packages/record.h"
 
 #include <ctype.h>
@@ -195,9 +196,8 @@ static bool grow_by_matches(Renaming *r)
     return more;
 }
 
-static void find_family(Renaming *r)
+static void find_family(Renaming *r, const Site **all)
 {
-    const Site **all = sorted(r);
     if (r->at.whole)
         vec_push(r->look.a, &r->family.wholes, r->at.whole);
     else
@@ -388,50 +388,38 @@ static cJSON *edit_of(const Renaming *r, const File *f, const Changes *cs)
 
 /* --- Whether it is the same program --------------------------------------------------------- */
 
-typedef struct {
-    uintptr_t was, is;
-    Loc at;
-} Meaning;
-
 /* What tells the things apart that names of a look mean. */
 static uintptr_t meaning(const Look *l, const Site *s)
 {
     if (s->whole)
-        return (uintptr_t)intern(arena_printf(l->a, "%s.%s", s->whole, s->name));
+        return (uintptr_t)intern_member(s->whole, s->name);
     if (!s->bind)
         return 0;
     return look_file(l, s->def) ? s->def.beg : (uintptr_t)s->bind->name;
 }
 
-static int by_was(const void *a, const void *b)
+/* Notes that one meaning goes with another one; false: it has gone with yet another. Either may be
+ * 0. */
+static bool goes_with(PtrMap *m, uintptr_t one, uintptr_t other)
 {
-    const Meaning *x = a, *y = b;
-    return x->was != y->was ? (x->was < y->was ? -1 : 1) : x->is < y->is ? -1 : x->is > y->is;
-}
-
-static int by_is(const void *a, const void *b)
-{
-    const Meaning *x = a, *y = b;
-    return x->is != y->is ? (x->is < y->is ? -1 : 1) : x->was < y->was ? -1 : x->was > y->was;
+    const void *key = (const void *)(one + 1), *value = (const void *)(other + 1);
+    const void *had = ptrmap_get(m, key);
+    if (!had)
+        ptrmap_put(m, key, value);
+    return !had || had == value;
 }
 
 /* A place where a name means something else, or {0}. */
 static Loc other_meaning(const Renaming *was, const Renaming *is)
 {
-    int n = was->sites.n;
-    Meaning *all = NEWN(was->look.a, Meaning, n + 1);
-    for (int i = 0; i < n; i++) {
+    PtrMap *became = ptrmap_new(was->look.a), *came_of = ptrmap_new(was->look.a);
+    for (int i = 0; i < was->sites.n; i++) {
         const Site *s = &was->sites.at[i], *t = &is->sites.at[i];
-        all[i] = (Meaning){meaning(&was->look, s), meaning(&is->look, t), t->loc};
+        uintptr_t then = meaning(&was->look, s), now = meaning(&is->look, t);
         bool same_kind = !s->bind == !t->bind && !s->whole == !t->whole && s->binds == t->binds;
-        if (!same_kind || (!look_file(&was->look, s->def) && !s->whole && all[i].was != all[i].is))
+        if (!same_kind || (!look_file(&was->look, s->def) && !s->whole && then != now) ||
+            !goes_with(became, then, now) || !goes_with(came_of, now, then))
             return t->loc;
-    }
-    for (int k = 0; k < 2; k++) {
-        qsort(all, (size_t)n, sizeof *all, k ? by_is : by_was);
-        for (int i = 1; i < n; i++)
-            if ((all[i].was == all[i - 1].was) != (all[i].is == all[i - 1].is))
-                return all[i].at;
     }
     return NO_LOC;
 }
@@ -450,8 +438,6 @@ static bool stays(const Renaming *r, const Documents *docs, const Document *doc,
 {
     Renaming then = {.q = r->q};
     DiagMessage first = {0};
-    diag_take(first_error, &first); /* those from before */
-    first = (DiagMessage){0};
     LookKind as_before = r->look.ast->names_only ? LOOK_NAMES : LOOK_CHECKED;
     then.look = look_at(r->look.a, docs, doc, as_before, 0, 0);
     for (int i = 0; i < r->look.ast->files.n; i++) {
@@ -461,8 +447,7 @@ static bool stays(const Renaming *r, const Documents *docs, const Document *doc,
     }
     look_sort_uses(&then.look);
     diag_take(first_error, &first);
-    int then_errors = diag_wrong() - errors;
-    if (then_errors > errors)
+    if (diag_wrong() > errors)
         return query_refuse(r->q, "with `%s` there would be an error at %s: %s", name,
                             diag_place_str(first.loc), first.text ? first.text : "");
     collect(&then);
@@ -500,10 +485,10 @@ cJSON *query_rename(const Query *q)
     sites_look_at_readers(&r.look, q->client, &r.at);
     int errors = diag_wrong();
     collect(&r);
-    find_family(&r);
+    const Site **all = sorted(&r);
+    find_family(&r, all);
     if (!fields_are_known(&r) || !all_understood(&r))
         return NULL;
-    const Site **all = sorted(&r);
     Documents then = *q->docs;
     const Document *doc = q->doc;
     cJSON *changes = cJSON_CreateArray();

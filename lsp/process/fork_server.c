@@ -99,10 +99,12 @@ static bool take(Process *p)
     if (has_reader(fd)) {
         job_hold(fd);
         job_limit_time(JOB_SECONDS);
-        p->life->prepare(p->env, question);
+        char *text = p->life->prepare(p->env, question);
+        if (text)
+            job_write(fd, text);
         job_limit_time(0);
-        *f = (Fork){.pid = fork(), .fd = fd};
-        if (f->pid == 0)
+        *f = (Fork){.pid = text ? 0 : fork(), .fd = fd};
+        if (!text && f->pid == 0)
             answer_in_fork(p, question, fd);
     }
     if (f->pid < 0) {

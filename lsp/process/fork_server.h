@@ -13,9 +13,9 @@ typedef struct {
 
 /* What it does. Texts are to be freed. */
 typedef struct {
-    char *(*begin)(void *env);                        /* gives its first output */
-    void (*prepare)(void *env, const char *question); /* before the fork */
-    char *(*answer)(void *env, const char *question); /* in the fork */
+    char *(*begin)(void *env);                         /* gives its first output */
+    char *(*prepare)(void *env, const char *question); /* gives the answer; NULL: a fork does */
+    char *(*answer)(void *env, const char *question);  /* in the fork */
 } ForkServerLife;
 
 /* Starts one with what the caller has as it is at that moment; its first output is that of `first`.

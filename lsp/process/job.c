@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ void job_begin_child(int kept)
         if (held.at[i] != kept)
             close(held.at[i]);
     held.n = 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);     /* it does not outlive one that is killed */
     int null = open("/dev/null", O_RDWR); /* the protocol's descriptors are not for it */
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);

@@ -110,13 +110,66 @@ def one(c, r, texts, k):
     c.diagnostics.pop(uri, None)
 
 
+def gentle(r, text):
+    """A change after which a program may well be one, as mutate."""
+    found = list(re.finditer(r'\b\d+\b|\b[a-z]\w*\b|\n', text))
+    if not found:
+        return 0, 0, '\n'
+    m, kind = r.choice(found), r.randrange(4)
+    if m[0] == '\n':
+        return m.end(), m.end(), r.choice(['', '\n', '-- | A comment.\n', f'def more{r.randrange(100)} = {r.randrange(9)}\n', f'type more{r.randrange(100)} = i32\n'])
+    other = r.choice(found)[0]
+    return m.start(), m.end(), r.choice(['7', '(1 + 2)']) if m[0].isdigit() and kind else other if kind == 1 else m[0] + ' '
+
+
+# What is asked after changes, and of a document that is as it is from the beginning.
+COMPARED = ['hover', 'definition', 'references', 'documentHighlight', 'documentSymbol', 'inlayHint', 'semanticTokens/full', 'completion', 'prepareRename', 'rename']
+
+
+def answers(c, uri, where, span, all_of_them):
+    yield 'diagnostics', c.checked(uri)
+    for method in COMPARED if all_of_them else []:
+        m = c.answer(c.start('textDocument/' + method, textDocument={'uri': uri}, position=where, range=span, newName='zz', context={'includeDeclaration': True}))
+        yield method, str(m.get('result', m.get('error'))).replace("'version': " + str(c.versions[uri]), '')
+
+
+def changed_often(c, r, texts, k):
+    """A program and changes of it, and back: what is said in the end must be what is said of a document that is opened then."""
+    uri, first = f'file:///nowhere/changed{k}.sf', r.choice(texts).replace('\r', '')
+    c.open(uri, first)
+    c.checked(uri)
+    text = first
+    for _ in range(r.randrange(1, 8)):
+        i, j, new = gentle(r, text) if r.randrange(3) else mutate(r, text, texts)
+        before, text = text, (text[:i] + new + text[j:]).replace('\r', '')
+        if not r.randrange(3):
+            text = r.choice([first, before])
+        c.change(uri, text)
+        if r.randrange(6):
+            c.checked(uri)
+        if not r.randrange(3):
+            c.at('hover', uri, **position(text, r.randrange(len(text) + 1)))
+    at = r.randrange(len(text) + 1)
+    where, span = position(text, at), {'start': position(text, 0), 'end': position(text, len(text))}
+    sound = all(d['severity'] != 1 for d in c.checked(uri))
+    went_on = list(answers(c, uri, where, span, sound))
+    c.close(uri)
+    c.diagnostics.pop(uri, None)
+    c.open(uri, text)
+    for (method, was), (_, is_now) in zip(went_on, answers(c, uri, where, span, sound)):
+        if was != is_now:
+            yield f'{method} at {where}: after changes {was}, else {is_now}', text
+    c.close(uri)
+    c.diagnostics.pop(uri, None)
+
+
 def fuzz(minifut, n, seed):
     r, texts, failed = random.Random(seed), corpus(), 0
     c = Client(minifut)
     for k in range(n):
         if k % 1000 == 999:
             print(f'{k + 1} programs', flush=True)
-        for said, text in one(c, r, texts, k):
+        for said, text in list(one(c, r, texts, k)) + list(changed_often(c, r, texts, k)):
             failed += 1
             path = ROOT / f'tests/fuzz/failures/lsp-{seed}-{k}.sf'
             path.parent.mkdir(exist_ok=True)
@@ -132,6 +185,6 @@ def mutated_programs(minifut):
     r, texts = random.Random(1), corpus()
     c = Client(minifut)
     for k in range(150):
-        for said, text in one(c, r, texts, k):
+        for said, text in list(one(c, r, texts, k)) + (list(changed_often(c, r, texts, k)) if k % 3 == 0 else []):
             raise Failed(f'{said} of {text!r}')
     c.stop()
