@@ -451,6 +451,7 @@ static Entry share_entry(Ctx *cx, const Entry *en)
     Entry r = *en;
     r.body = leave(&P, l, res);
     ir_copy_needed(cx, &r);
+    exchanges_together(cx, &r);
     return r;
 }
 

@@ -182,4 +182,9 @@ bool filter_share(Parts *P, const Stm *s);
  * the array costs less. */
 bool single_read(Parts *P, const Stm *s);
 
+/* --- together.c ------------------------------------------------------------------------------ */
+
+/* Exchanges of the entry that do not wait for each other become one. */
+void exchanges_together(Ctx *cx, Entry *en);
+
 #endif

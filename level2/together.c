@@ -1,0 +1,250 @@
+/* Exchanges that do not wait for each other become one message.
+ *
+ *     let x = if shared then { .. gather x' .. } else ..      let (x, y) = if shared then {
+ *     let y' = map f ys                                 =>        .. gather x'  gather y' ..
+ *     let y = if shared then { .. gather y' .. } else ..      } else ..            -- behind y'
+ *
+ * The first one waits until the second one can be made: nothing between them may read what it
+ * gives, or write to what it reads. In a branch, first comes what exchanges read, then arrays, which
+ * devices exchange while hosts go on, then numbers, of all one exchange (hosts wait for these), then
+ * what is made of them. That gathers beside each other are one message is the business of whoever
+ * emits them. */
+#include "level2/shares.h"
+
+enum { MOST_BETWEEN = 64 /* statements that are looked at */ };
+
+typedef struct {
+    Ctx *cx;
+    Alias *al;
+} Join;
+
+static bool waits(const Exp *e)
+{
+    return e->kind == E_GATHER || e->kind == E_EXCHANGE;
+}
+
+static bool is_exchange(const Stm *s)
+{
+    const Body *b = s->exp->kind == E_IF ? s->exp->branch.then_ : NULL;
+    for (int i = 0; b && i < b->stms.n; i++)
+        if (waits(b->stms.at[i].exp))
+            return true;
+    return false;
+}
+
+static VarSet *free_of(const Join *j, const Stm *s)
+{
+    VarSet *used = varmap_new(j->cx->scratch);
+    free_in_stm(used, s);
+    return used;
+}
+
+static bool has_any(const VarSet *set, const Vars *vs)
+{
+    for (int i = 0; i < vs->n; i++)
+        if (varset_has(set, vs->at[i]))
+            return true;
+    return false;
+}
+
+/* --- A branch in order ----------------------------------------------------------------------- */
+
+/* The numbers of one exchange among those of another. */
+typedef struct {
+    Ctx *cx;
+    VarMap *at; /* exchange -> Moved */
+} Renumber;
+
+typedef struct {
+    Atom to;
+    int first;
+} Moved;
+
+static Body *renumber_body(void *env, Body *b)
+{
+    Renumber *r = env;
+    Bld bl = bld_new(r->cx);
+    const ExpMapper inside = {.env = r, .body = renumber_body};
+    for (int i = 0; i < b->stms.n; i++) {
+        Stm s = b->stms.at[i];
+        const Moved *m =
+            s.exp->kind == E_PEER ? varmap_get(r->at, s.exp->ranks.args.at[1].var) : NULL;
+        if (m) {
+            const Atoms *old = &s.exp->ranks.args;
+            Exp *e = exp_new(r->cx, E_PEER, s.exp->loc);
+            e->ranks.type = s.exp->ranks.type;
+            vec_push(r->cx->perm, &e->ranks.args, atom_i64(old->at[0].c.i + m->first));
+            vec_push(r->cx->perm, &e->ranks.args, m->to);
+            vec_push(r->cx->perm, &e->ranks.args, old->at[2]);
+            s.exp = e;
+        } else {
+            s.exp = exp_map_parts(r->cx, s.exp, &inside);
+        }
+        bld_stm(&bl, s);
+    }
+    return bld_body(&bl, b->res);
+}
+
+/* All exchanges of numbers as the first of them. Adds nothing if there are none. */
+static void one_exchange(Ctx *cx, const Stms *numbers, Renumber *r, Bld *bl)
+{
+    if (numbers->n == 0)
+        return;
+    Stm first = numbers->at[0];
+    Exp *e = exp_new(cx, E_EXCHANGE, first.exp->loc);
+    for (int i = 0; i < numbers->n; i++) {
+        Moved *m = NEW(cx->perm, Moved);
+        *m = (Moved){atom_var(first.pat.at[0]), e->ranks.args.n};
+        varmap_put(r->at, numbers->at[i].pat.at[0], m);
+        vec_append(cx->perm, &e->ranks.args, &numbers->at[i].exp->ranks.args);
+    }
+    first.exp = e;
+    bld_stm(bl, first);
+}
+
+/* The statements in the order of what they are; NULL: one exchange waits for another one, or there
+ * are too many numbers. */
+static Body *in_order(const Join *j, const Stms *stms, Atoms res)
+{
+    Ctx *cx = j->cx;
+    Stms arrays = {0}, numbers = {0}, rest = {0};
+    Bld bl = bld_new(cx);
+    VarSet *told = varmap_new(cx->scratch);
+    int n = 0;
+    for (int i = 0; i < stms->n; i++) {
+        const Stm *s = &stms->at[i];
+        Vars used = varset_list(cx->scratch, free_of(j, s));
+        bool of_told = has_any(told, &used);
+        if (of_told && waits(s->exp))
+            return NULL;
+        if (s->exp->kind == E_EXCHANGE)
+            n += s->exp->ranks.args.n;
+        if (s->exp->kind == E_EXCHANGE)
+            vec_push(cx->scratch, &numbers, *s);
+        else if (waits(s->exp))
+            vec_push(cx->scratch, &arrays, *s);
+        else if (of_told)
+            vec_push(cx->scratch, &rest, *s);
+        else
+            bld_stm(&bl, *s);
+        for (int k = 0; (of_told || waits(s->exp)) && k < s->pat.n; k++)
+            varset_add(told, s->pat.at[k]);
+    }
+    if (n > MOST_EXCHANGED)
+        return NULL;
+    Renumber r = {cx, varmap_new(cx->perm)};
+    for (int i = 0; i < arrays.n; i++)
+        bld_stm(&bl, arrays.at[i]);
+    one_exchange(cx, &numbers, &r, &bl);
+    Body after = {.stms = rest, .res = res};
+    const Body *then = numbers.n > 1 ? renumber_body(&r, &after) : &after;
+    for (int i = 0; i < then->stms.n; i++)
+        bld_stm(&bl, then->stms.at[i]);
+    return bld_body(&bl, res);
+}
+
+/* --- Two exchanges --------------------------------------------------------------------------- */
+
+static Body *both_sides(const Join *j, const Body *a, const Body *b, bool exchanges)
+{
+    Stms stms = {0};
+    Atoms res = {0};
+    Ctx *cx = j->cx;
+    vec_append(cx->perm, &stms, &a->stms);
+    vec_append(cx->perm, &stms, &b->stms);
+    vec_append(cx->perm, &res, &a->res);
+    vec_append(cx->perm, &res, &b->res);
+    if (exchanges)
+        return in_order(j, &stms, res);
+    Bld bl = bld_new(cx);
+    bl.stms = stms;
+    return bld_body(&bl, res);
+}
+
+/* Both as one, where b is; false: they cannot be. */
+static bool merge(const Join *j, const Stm *a, const Stm *b, Stm *both)
+{
+    Ctx *cx = j->cx;
+    const Exp *x = a->exp, *y = b->exp;
+    if (!atom_eq(x->branch.test, y->branch.test) || has_any(free_of(j, b), &a->pat))
+        return false;
+    Body *then_ = both_sides(j, x->branch.then_, y->branch.then_, true);
+    if (!then_)
+        return false;
+    Body *else_ = both_sides(j, x->branch.else_, y->branch.else_, false);
+    both->pat = (Vars){0};
+    vec_append(cx->perm, &both->pat, &a->pat);
+    vec_append(cx->perm, &both->pat, &b->pat);
+    both->exp = exp_if(cx, y->loc, y->branch.test, then_, else_);
+    return true;
+}
+
+/* May `a`, of which `used` are free, be behind s instead of before? Host loops take their time. */
+static bool may_wait(const Join *j, const Stm *a, const VarSet *used, const Stm *s)
+{
+    if (s->exp->kind == E_LOOP || has_any(free_of(j, s), &a->pat))
+        return false;
+    Vars consumed = exp_consumes(j->cx, s->exp), vs = varset_list(j->cx->scratch, used);
+    for (int i = 0; i < consumed.n; i++)
+        for (int k = 0; k < vs.n; k++)
+            if (vs.at[k]->type.rank > 0 &&
+                alias_overlap(j->al, atom_var(consumed.at[i]), atom_var(vs.at[k])))
+                return false;
+    return true;
+}
+
+/* The last exchange of those in `stms` that can wait until b and be one with it; -1: none. */
+static int find_partner(const Join *j, const Stms *stms, const Stm *b, Stm *both)
+{
+    int least = stms->n > MOST_BETWEEN ? stms->n - MOST_BETWEEN : 0;
+    for (int i = stms->n - 1; i >= least; i--) {
+        const Stm *a = &stms->at[i];
+        if (!is_exchange(a))
+            continue;
+        VarSet *used = free_of(j, a);
+        bool can = true;
+        for (int k = i + 1; k < stms->n && can; k++)
+            can = may_wait(j, a, used, &stms->at[k]);
+        if (can && merge(j, a, b, both))
+            return i;
+    }
+    return -1;
+}
+
+static Body *join_body(void *env, Body *b)
+{
+    const Join *j = env;
+    Ctx *cx = j->cx;
+    const ExpMapper inside = {.env = env, .body = join_body};
+    Stms done = {0};
+    for (int i = 0; i < b->stms.n; i++) {
+        Stm s = b->stms.at[i], both;
+        if (is_exchange(&s)) {
+            ArenaMark mark = arena_mark(cx->scratch);
+            int with = find_partner(j, &done, &s, &both);
+            Body *ordered =
+                with < 0 ? in_order(j, &s.exp->branch.then_->stms, s.exp->branch.then_->res) : NULL;
+            arena_reset(cx->scratch, mark);
+            if (ordered)
+                s.exp = exp_if(cx, s.exp->loc, s.exp->branch.test, ordered, s.exp->branch.else_);
+            for (int k = with; with >= 0 && k + 1 < done.n; k++)
+                done.at[k] = done.at[k + 1];
+            if (with >= 0) {
+                done.n--;
+                s = both;
+            }
+        } else if (s.exp->kind == E_LOOP || s.exp->kind == E_IF) {
+            s.exp = exp_map_parts(cx, s.exp, &inside);
+        }
+        vec_push(cx->perm, &done, s);
+    }
+    Bld bl = bld_new(cx);
+    bl.stms = done;
+    return bld_body(&bl, b->res);
+}
+
+void exchanges_together(Ctx *cx, Entry *en)
+{
+    Join j = {cx, alias_entry(cx, en)};
+    en->body = join_body(&j, en->body);
+}
