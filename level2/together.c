@@ -4,8 +4,8 @@
  *     let y' = map f ys                                 =>        .. gather x'  gather y' ..
  *     let y = if shared then { .. gather y' .. } else ..      } else ..            -- behind y'
  *
- * The first one waits until the second one can be made: nothing between them may read what it
- * gives, or write to what it reads. In a branch, first comes what exchanges read, then arrays, which
+ * The first one waits until the second one can be made: what lies between may not write to what it
+ * reads, and of what it gives only numbers may be made there, which then wait, too. In a branch, first comes what exchanges read, then arrays, which
  * devices exchange while hosts go on, then numbers, of all one exchange (hosts wait for these), then
  * what is made of them. That gathers beside each other are one message is the business of whoever
  * emits them. */
@@ -166,7 +166,7 @@ static bool merge(const Join *j, const Stm *a, const Stm *b, Stm *both)
 {
     Ctx *cx = j->cx;
     const Exp *x = a->exp, *y = b->exp;
-    if (!atom_eq(x->branch.test, y->branch.test) || has_any(free_of(j, b), &a->pat))
+    if (!atom_eq(x->branch.test, y->branch.test))
         return false;
     Body *then_ = both_sides(j, x->branch.then_, y->branch.then_, true);
     if (!then_)
@@ -179,10 +179,22 @@ static bool merge(const Join *j, const Stm *a, const Stm *b, Stm *both)
     return true;
 }
 
-/* May `a`, of which `used` are free, be behind s instead of before? Host loops take their time. */
-static bool may_wait(const Join *j, const Stm *a, const VarSet *used, const Stm *s)
+/* Are they numbers, made of nothing but numbers? */
+static bool is_of_numbers(const Join *j, const Stm *s)
 {
-    if (s->exp->kind == E_LOOP || has_any(free_of(j, s), &a->pat))
+    Vars used = varset_list(j->cx->scratch, free_of(j, s));
+    bool numbers = exp_is(s->exp, F_SCALAR) || s->exp->kind == E_IF;
+    for (int i = 0; i < used.n; i++)
+        numbers = numbers && used.at[i]->type.rank == 0;
+    for (int i = 0; i < s->pat.n; i++)
+        numbers = numbers && s->pat.at[i]->type.rank == 0;
+    return numbers && !exp_has_soac(s->exp) && !is_exchange(s);
+}
+
+/* May what `used` are free in be behind s instead of before? Host loops take their time. */
+static bool may_wait(const Join *j, const VarSet *used, const Stm *s)
+{
+    if (s->exp->kind == E_LOOP)
         return false;
     Vars consumed = exp_consumes(j->cx, s->exp), vs = varset_list(j->cx->scratch, used);
     for (int i = 0; i < consumed.n; i++)
@@ -193,22 +205,61 @@ static bool may_wait(const Join *j, const Stm *a, const VarSet *used, const Stm 
     return true;
 }
 
-/* The last exchange of those in `stms` that can wait until b and be one with it; -1: none. */
-static int find_partner(const Join *j, const Stms *stms, const Stm *b, Stm *both)
+/* The exchange at i, and numbers that are made of what it gives, wait until b: `stms` without
+ * them, then both as one, then the numbers. False: they cannot. */
+static bool wait_for(const Join *j, Stms *stms, int i, const Stm *b)
+{
+    Ctx *cx = j->cx;
+    Stm a = stms->at[i], both;
+    Stms later = {0};
+    VarSet *used = free_of(j, &a), *told = varmap_new(cx->scratch);
+    for (int k = 0; k < a.pat.n; k++)
+        varset_add(told, a.pat.at[k]);
+    for (int k = i + 1; k < stms->n; k++) {
+        const Stm *s = &stms->at[k];
+        Vars needs = varset_list(cx->scratch, free_of(j, s));
+        if (!has_any(told, &needs)) {
+            if (!may_wait(j, used, s))
+                return false;
+            continue;
+        }
+        if (!is_of_numbers(j, s))
+            return false;
+        vec_push(cx->scratch, &later, *s);
+        for (int l = 0; l < s->pat.n; l++)
+            varset_add(told, s->pat.at[l]);
+    }
+    Vars needs = varset_list(cx->scratch, free_of(j, b));
+    if (has_any(told, &needs) || !merge(j, &a, b, &both))
+        return false;
+    int kept = i;
+    for (int k = i + 1, l = 0; k < stms->n; k++) {
+        bool waits_too = l < later.n && later.at[l].exp == stms->at[k].exp;
+        l += waits_too;
+        if (!waits_too)
+            stms->at[kept++] = stms->at[k];
+    }
+    stms->n = kept;
+    vec_push(cx->perm, stms, both);
+    vec_append(cx->perm, stms, &later);
+    return true;
+}
+
+/* b becomes one with the last exchange of `stms` that can wait for it; false: there is none. */
+static bool join_with(const Join *j, Stms *stms, const Stm *b)
 {
     int least = stms->n > MOST_BETWEEN ? stms->n - MOST_BETWEEN : 0;
-    for (int i = stms->n - 1; i >= least; i--) {
-        const Stm *a = &stms->at[i];
-        if (!is_exchange(a))
-            continue;
-        VarSet *used = free_of(j, a);
-        bool can = true;
-        for (int k = i + 1; k < stms->n && can; k++)
-            can = may_wait(j, a, used, &stms->at[k]);
-        if (can && merge(j, a, b, both))
-            return i;
-    }
-    return -1;
+    for (int i = stms->n - 1; i >= least; i--)
+        if (is_exchange(&stms->at[i]) && wait_for(j, stms, i, b))
+            return true;
+    return false;
+}
+
+static Exp *ordered(const Join *j, Exp *e)
+{
+    const Body *then = e->branch.then_;
+    Body *b = in_order(j, &then->stms, then->res);
+    return b ? exp_if(j->cx, e->loc, e->branch.test, b, e->branch.else_) : e;
 }
 
 static Body *join_body(void *env, Body *b)
@@ -218,21 +269,14 @@ static Body *join_body(void *env, Body *b)
     const ExpMapper inside = {.env = env, .body = join_body};
     Stms done = {0};
     for (int i = 0; i < b->stms.n; i++) {
-        Stm s = b->stms.at[i], both;
+        Stm s = b->stms.at[i];
         if (is_exchange(&s)) {
             ArenaMark mark = arena_mark(cx->scratch);
-            int with = find_partner(j, &done, &s, &both);
-            Body *ordered =
-                with < 0 ? in_order(j, &s.exp->branch.then_->stms, s.exp->branch.then_->res) : NULL;
+            bool joined = join_with(j, &done, &s);
+            s.exp = joined ? s.exp : ordered(j, s.exp);
             arena_reset(cx->scratch, mark);
-            if (ordered)
-                s.exp = exp_if(cx, s.exp->loc, s.exp->branch.test, ordered, s.exp->branch.else_);
-            for (int k = with; with >= 0 && k + 1 < done.n; k++)
-                done.at[k] = done.at[k + 1];
-            if (with >= 0) {
-                done.n--;
-                s = both;
-            }
+            if (joined)
+                continue;
         } else if (s.exp->kind == E_LOOP || s.exp->kind == E_IF) {
             s.exp = exp_map_parts(cx, s.exp, &inside);
         }
