@@ -83,7 +83,8 @@ Atoms soac_combined(Bld *bl, const Lambda *op, const Atoms *from, const Told *to
     return bld_exps(bl, "acc", e);
 }
 
-/* The map that op is, of all elements of both operands in their order; NULL: it is something else. */
+/* The map that op is, of all elements of both operands in their order; NULL: it is something else.
+ */
 static const Exp *map_of_rows(const Lambda *op)
 {
     const Body *b = op->body;
@@ -356,8 +357,8 @@ static bool is_many_of(const Parts *P, Atom arr, int dims, Atom elem)
     if (!made || made->kind != E_REPLICATE || made->replicate.dims.n < dims)
         return false;
     if (made->replicate.dims.n > dims) {
-        bool alike = of && of->kind == E_REPLICATE &&
-                     made->replicate.dims.n == dims + of->replicate.dims.n;
+        bool alike =
+            of && of->kind == E_REPLICATE && made->replicate.dims.n == dims + of->replicate.dims.n;
         elem = alike ? of->replicate.val : elem;
         if (!alike)
             return false;

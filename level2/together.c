@@ -5,10 +5,10 @@
  *     let y = if shared then { .. gather y' .. } else ..      } else ..            -- behind y'
  *
  * The first one waits until the second one can be made: what lies between may not write to what it
- * reads, and of what it gives only numbers may be made there, which then wait, too. In a branch, first comes what exchanges read, then arrays, which
- * devices exchange while hosts go on, then numbers, of all one exchange (hosts wait for these), then
- * what is made of them. That gathers beside each other are one message is the business of whoever
- * emits them. */
+ * reads, and of what it gives only numbers may be made there, which then wait, too. In a branch,
+ * first comes what exchanges read, then arrays, which devices exchange while hosts go on, then
+ * numbers, of all one exchange (hosts wait for these), then what is made of them. That gathers
+ * beside each other are one message is the business of whoever emits them. */
 #include "level2/shares.h"
 
 enum { MOST_BETWEEN = 64 /* statements that are looked at */ };
