@@ -266,6 +266,7 @@ static void share_loop(Parts *P, const Stm *s)
     Ctx *cx = P->cx;
     Carried c = carried_at_most(P, e);
     while (!try_turn(P, e, &c)) {
+        parts_untell(P);
         (void)leave(P, P->at, (Atoms){0});
         for (int i = 0; i < c.params.n; i++)
             if (c.share[i] && c.room[i].lo + c.room[i].hi > 0 && !has_room(&c, i))
