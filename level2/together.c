@@ -255,6 +255,104 @@ static bool join_with(const Join *j, Stms *stms, const Stm *b)
     return false;
 }
 
+/* --- Where parts are made -------------------------------------------------------------------- */
+
+/* A part that is nothing but gathered. */
+typedef struct {
+    Stm blank, rows; /* where to, and there */
+    const Var *part;
+} Placed;
+
+/* Is it `shared` ? part, in a new array, gathered : part? */
+static bool is_gathered_part(const Stm *s, Placed *p)
+{
+    const Exp *e = s->exp;
+    const Stms *all = e->kind == E_IF ? &e->branch.then_->stms : NULL;
+    const Stms *here = e->kind == E_IF ? &e->branch.else_->stms : NULL;
+    if (!all || all->n != 3 || here->n != 1 || all->at[0].exp->kind != E_SCRATCH ||
+        all->at[1].exp->kind != E_UPDATE || all->at[2].exp->kind != E_GATHER ||
+        here->at[0].exp->kind != E_RESHAPE)
+        return false;
+    *p = (Placed){all->at[0], all->at[1], all->at[1].exp->update.val.var};
+    return p->part && here->at[0].exp->reshape.arr.var == p->part &&
+           all->at[1].exp->update.arr.var == all->at[0].pat.at[0] &&
+           all->at[2].exp->ranks.args.at[0].var == all->at[1].pat.at[0];
+}
+
+/* The map that makes it, if nobody else reads it and it is one that is a kernel as it is; -1. */
+static int only_made_by(const Join *j, const Stms *stms, const Atoms *res, int gather,
+                        const Var *part)
+{
+    int made = -1;
+    for (int i = 0; i < stms->n; i++) {
+        const Stm *s = &stms->at[i];
+        if (i != gather && varset_has(free_of(j, s), part))
+            return -1;
+        if (vars_find(&s->pat, part) >= 0 && s->exp->kind == E_MAP &&
+            !body_has_soac(s->exp->soac.fn->body))
+            made = i;
+    }
+    for (int k = 0; k < res->n; k++)
+        if (res->at[k].var == part)
+            return -1;
+    return made;
+}
+
+/* Does a statement from..to-1 bind what these need, but for `part`? */
+static bool needs_later(const Join *j, const Stms *stms, int from, int to, const Placed *p)
+{
+    VarSet *needed = free_of(j, &p->blank);
+    free_in_stm(needed, &p->rows);
+    varmap_del(needed, p->part);
+    bool later = false;
+    for (int i = from; i < to && !later; i++)
+        later = has_any(needed, &stms->at[i].pat);
+    return later;
+}
+
+/* A part that is gathered, and no more, is made in the array that it is gathered in:
+ *
+ *     let x' = map f ys                             let blank = scratch
+ *     let x = if shared then { blank with x' ..  => let x' = map f ys    -- there (memory/within.c)
+ *                              gather } else x'     let rows = blank with x'
+ *                                                   let x = if shared then gather rows else rows */
+static Stms parts_in_place(const Join *j, const Stms *given, const Atoms *res)
+{
+    Ctx *cx = j->cx;
+    Stms stms = *given;
+    for (int i = 0; i < stms.n; i++) {
+        Placed p;
+        Stms next = {0};
+        ArenaMark mark = arena_mark(cx->scratch);
+        int at = is_gathered_part(&stms.at[i], &p) ? only_made_by(j, &stms, res, i, p.part) : -1;
+        bool fits = at >= 0 && !needs_later(j, &stms, at, i, &p);
+        arena_reset(cx->scratch, mark);
+        if (!fits)
+            continue;
+        for (int k = 0; k < stms.n; k++) {
+            Stm s = stms.at[k];
+            if (k == at)
+                vec_push(cx->perm, &next, p.blank);
+            if (k == i) {
+                Bld all = bld_new(cx), here = bld_new(cx);
+                Atoms rows = {0};
+                vec_push(cx->perm, &rows, atom_var(p.rows.pat.at[0]));
+                bld_stm(&all, s.exp->branch.then_->stms.at[2]);
+                s.exp = exp_if(cx, s.exp->loc, s.exp->branch.test,
+                               bld_body(&all, s.exp->branch.then_->res), bld_body(&here, rows));
+            }
+            vec_push(cx->perm, &next, s);
+            if (k == at)
+                vec_push(cx->perm, &next, p.rows);
+        }
+        stms = next;
+        i += 2;
+    }
+    return stms;
+}
+
+/* --- Bodies ---------------------------------------------------------------------------------- */
+
 static Exp *ordered(const Join *j, Exp *e)
 {
     const Body *then = e->branch.then_;
@@ -267,9 +365,9 @@ static Body *join_body(void *env, Body *b)
     const Join *j = env;
     Ctx *cx = j->cx;
     const ExpMapper inside = {.env = env, .body = join_body};
-    Stms done = {0};
-    for (int i = 0; i < b->stms.n; i++) {
-        Stm s = b->stms.at[i];
+    Stms done = {0}, stms = parts_in_place(j, &b->stms, &b->res);
+    for (int i = 0; i < stms.n; i++) {
+        Stm s = stms.at[i];
         if (is_exchange(&s)) {
             ArenaMark mark = arena_mark(cx->scratch);
             bool joined = join_with(j, &done, &s);
