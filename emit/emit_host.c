@@ -429,7 +429,13 @@ static void emit_ranks(Fn *f, const HostOp *op)
     out_puts(f->o, ";\n");
 }
 
-static void emit_rows(Fn *f, const HostOp *op)
+static bool is_gather(const HostOp *op)
+{
+    return op && op->kind == H_ROWS && op->ranks->kind == E_GATHER && op->ranks->ranks.args.n <= 2;
+}
+
+/* `next`: the operation behind it, or NULL. */
+static void emit_rows(Fn *f, const HostOp *op, const HostOp *next)
 {
     Ctx *cx = f->em->cx;
     const KExp *row = sx_mul(cx, sx_product(cx, op->dims.at + 1, op->dims.n - 1),
@@ -446,10 +452,11 @@ static void emit_rows(Fn *f, const HostOp *op)
         out_printf(f->o, "rt_own_rows(ctx, %s, %s, %s, %s)", mem,
                    size_c(f, sx_atom(cx, atom_type(args[0]).dims[0])), size_c(f, row),
                    atom_c(args[2]));
-    else if (e->ranks.args.n <= 2)
-        out_printf(f->o, "rt_gather(ctx, %s, %s, %s, %s)", mem,
+    else if (is_gather(op))
+        out_printf(f->o, "rt_gather(ctx, %s, %s, %s, %s, %s)", mem,
                    e->ranks.args.n == 2 ? atom_c(args[1]) : "RT_SHARE",
-                   size_c(f, sx_atom(cx, op->dims.at[0])), size_c(f, row));
+                   size_c(f, sx_atom(cx, op->dims.at[0])), size_c(f, row),
+                   is_gather(next) ? "true" : "false");
     else
         out_printf(f->o, "rt_halo(ctx, %s, %s, %s, %s, %s)", mem, atom_c(args[1]), atom_c(args[2]),
                    atom_c(args[3]), size_c(f, row));
@@ -710,7 +717,8 @@ static void emit_loop(Fn *f, const CodeItem *it)
     }
 }
 
-static void emit_op(Fn *f, const CodeItem *it)
+/* `next`: the operation behind it, or NULL. */
+static void emit_op(Fn *f, const CodeItem *it, const HostOp *next)
 {
     const HostOp *op = it->op;
     switch (op->kind) {
@@ -725,7 +733,7 @@ static void emit_op(Fn *f, const CodeItem *it)
     case H_SET: emit_set(f, op); return;
     case H_SUFF: emit_suff(f, op); return;
     case H_RANKS: emit_ranks(f, op); return;
-    case H_ROWS: emit_rows(f, op); return;
+    case H_ROWS: emit_rows(f, op, next); return;
     case H_CHOOSE: emit_choose(f, op); return;
     case H_READ: emit_read(f, op); return;
     case H_RECALL: emit_recall(f, op); return;
@@ -756,7 +764,7 @@ void emit_block(Fn *f, const CodeBlock *b)
         if (op_is(it->op, HO_PLACE))
             place_comment(f, it->op->loc);
         size_names_for(f->sizes, f->o, it->op);
-        emit_op(f, it);
+        emit_op(f, it, i + 1 < b->items.n ? b->items.at[i + 1].op : NULL);
     }
     size_names_leave(f->sizes);
 }

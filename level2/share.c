@@ -214,6 +214,14 @@ static Var *carried(Parts *P, const Carried *c, int i, Var *v)
     return var_new(P->cx, v->base, t, v->loc);
 }
 
+/* Was all of the parameter asked for? Then it is carried so: gathered where a turn makes it, beside
+ * what else ranks tell each other then, and not where the next one begins. */
+static bool is_whole(const Parts *P, const Var *v)
+{
+    const Part *p = varmap_get(P->parts, v);
+    return p && p->whole;
+}
+
 /* Makes the body, of which what is not given on in parts is no longer carried so; false: something
  * was not, or is to have room. */
 static bool try_turn(Parts *P, const Exp *e, Carried *c)
@@ -239,7 +247,8 @@ static bool try_turn(Parts *P, const Exp *e, Carried *c)
     }
     walk(P, e->loop.body);
     for (int i = 0; i < c->params.n; i++) {
-        if (c->share[i] && !parts_get(P, e->loop.body->res.at[i], c->share[i])) {
+        if (c->share[i] && (is_whole(P, e->loop.params.at[i]) ||
+                            !parts_get(P, e->loop.body->res.at[i], c->share[i]))) {
             c->share[i] = NULL;
             fits = false;
         }
@@ -257,6 +266,7 @@ static void share_loop(Parts *P, const Stm *s)
     Ctx *cx = P->cx;
     Carried c = carried_at_most(P, e);
     while (!try_turn(P, e, &c)) {
+        parts_untell(P);
         (void)leave(P, P->at, (Atoms){0});
         for (int i = 0; i < c.params.n; i++)
             if (c.share[i] && c.room[i].lo + c.room[i].hi > 0 && !has_room(&c, i))
@@ -451,6 +461,7 @@ static Entry share_entry(Ctx *cx, const Entry *en)
     Entry r = *en;
     r.body = leave(&P, l, res);
     ir_copy_needed(cx, &r);
+    exchanges_together(cx, &r);
     return r;
 }
 

@@ -375,6 +375,28 @@ void parts_tell(Parts *P, ConstVars *told, const Var *v)
     vec_push(P->cx->perm, told, v);
 }
 
+static void keep_outer(const Parts *P, ConstVars *told)
+{
+    int kept = 0;
+    for (int i = 0; i < told->n; i++) {
+        const Bound *b = varmap_get(P->bound, told->at[i]);
+        const Level *l = P->at->outer;
+        while (l && l != b->level)
+            l = l->outer;
+        if (l)
+            told->at[kept++] = told->at[i];
+    }
+    told->n = kept;
+}
+
+void parts_untell(Parts *P)
+{
+    for (int i = 0; i < P->shares.n; i++) {
+        keep_outer(P, &P->shares.at[i]->wanted);
+        keep_outer(P, &P->shares.at[i]->combined);
+    }
+}
+
 void parts_gather(Parts *P, const Var *v)
 {
     Part *p = varmap_get(P->parts, v);

@@ -101,6 +101,8 @@ Var *parts_get(Parts *P, Atom a, const Share *share);
 Atom parts_of(Parts *P, Atom a, const Share *share, Loc loc);
 /* v is one of them, once: bodies of loops are made anew. */
 void parts_tell(Parts *P, ConstVars *told, const Var *v);
+/* The level at work is given up, with all that was told of what it and those inside bind. */
+void parts_untell(Parts *P);
 /* From here on v may be read as a whole: its parts are gathered where it is made. */
 void parts_gather(Parts *P, const Var *v);
 void parts_gather_all(Parts *P, const VarSet *used);
@@ -181,5 +183,10 @@ bool filter_share(Parts *P, const Stm *s);
 /* An element of an array in parts, told by who has it; false: s is something else, or gathering
  * the array costs less. */
 bool single_read(Parts *P, const Stm *s);
+
+/* --- together.c ------------------------------------------------------------------------------ */
+
+/* Exchanges of the entry that do not wait for each other become one. */
+void exchanges_together(Ctx *cx, Entry *en);
 
 #endif

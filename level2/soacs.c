@@ -83,16 +83,105 @@ Atoms soac_combined(Bld *bl, const Lambda *op, const Atoms *from, const Told *to
     return bld_exps(bl, "acc", e);
 }
 
-/* vs := what the ranks have found, combined with nes, which `all` may bind: segred^2. */
-static void all_reduce(Parts *P, Bld *all, const Lambda *op, const Atoms *nes, Share *share,
+/* The map that op is, of all elements of both operands in their order; NULL: it is something else.
+ */
+static const Exp *map_of_rows(const Lambda *op)
+{
+    const Body *b = op->body;
+    const Exp *e = b->stms.n == 1 ? b->stms.at[0].exp : NULL;
+    bool is_map = e && e->kind == E_MAP && e->soac.arrs.n == op->params.n;
+    for (int k = 0; is_map && k < op->params.n; k++)
+        is_map = e->soac.arrs.at[k].var == op->params.at[k];
+    for (int k = 0; is_map && k < b->res.n; k++)
+        is_map = b->res.at[k].var == b->stms.at[0].pat.at[k];
+    return is_map ? e : NULL;
+}
+
+/* Does op do with arrays what an operator of scalars does with each of their elements? */
+static bool is_of_elements(const Lambda *op)
+{
+    const Exp *map = map_of_rows(op);
+    bool scalars = true;
+    for (int k = 0; k < op->params.n; k++)
+        scalars = scalars && op->params.at[k]->type.rank == 0;
+    return map ? is_of_elements(map->soac.fn) : scalars;
+}
+
+static Atom columns_of(Bld *bl, Atom rows, Loc loc)
+{
+    int rank = atom_type(rows).rank, *perm = NEWN(bl->cx->perm, int, rank);
+    for (int d = 0; d < rank; d++)
+        perm[d] = d > 1 ? d : 1 - d;
+    return bld_exp(bl, "columns", exp_rearrange(bl->cx, loc, perm, rows));
+}
+
+/* All ranks' rows combined by op, each element by itself, a turn for each rank behind the first. */
+static Atoms elements_combined(Bld *bl, const Lambda *op, const Atoms *rows, Atom ranks, Loc loc)
+{
+    Ctx *cx = bl->cx;
+    const Exp *map = map_of_rows(op);
+    Bld inner = bld_new(cx);
+    Atoms columns = {0}, theirs = {0};
+    Vars params = {0};
+    for (int k = 0; map && k < rows->n; k++) {
+        vec_push(cx->perm, &columns, columns_of(bl, rows->at[k], loc));
+        vec_push(cx->perm, &params, var_new(cx, "column", type_row(atom_type(columns.at[k])), loc));
+    }
+    if (map) {
+        Atoms all = atoms_of_vars(cx, &params);
+        Atoms res = elements_combined(&inner, map->soac.fn, &all, ranks, loc);
+        Lambda *fn = lambda_new(cx, params, bld_body(&inner, res));
+        return bld_exps(bl, "acc", exp_map(cx, loc, map->soac.width, columns, fn));
+    }
+    Exp *e = exp_new(cx, E_LOOP, loc);
+    e->loop.kind = LOOP_FOR;
+    e->loop.i = var_new(cx, "r", type_prim(T_I64), loc);
+    e->loop.bound = bld_binop(bl, loc, OP_SUB, ranks, atom_i64(1));
+    const Atom zero = atom_i64(0);
+    Atom next = bld_binop(&inner, loc, OP_ADD, atom_var(e->loop.i), atom_i64(1));
+    for (int k = 0; k < rows->n; k++) {
+        Atom row = rows->at[k];
+        vec_push(cx->perm, &e->loop.inits,
+                 bld_exp(bl, "first", exp_index(cx, loc, row, &zero, 1, true)));
+        vec_push(cx->perm, &theirs,
+                 bld_exp(&inner, "next", exp_index(cx, loc, row, &next, 1, true)));
+        vec_push(cx->perm, &e->loop.params, var_new(cx, "acc", type_row(atom_type(row)), loc));
+    }
+    Atoms both = atoms_of_vars(cx, &e->loop.params);
+    vec_append(cx->perm, &both, &theirs);
+    Atoms res = bld_inline_lambda(&inner, op, &both);
+    e->loop.body = bld_body(&inner, res);
+    return bld_exps(bl, "acc", e);
+}
+
+/* Arrays as vs are, of nes behind `dims` dimensions. */
+static Atoms many_of(Bld *bl, const Atoms *nes, int dims, const Vars *vs, Loc loc)
+{
+    Atoms many = {0};
+    for (int k = 0; k < nes->n; k++) {
+        Exp *e = exp_new(bl->cx, E_REPLICATE, loc);
+        for (int d = 0; d < dims; d++)
+            vec_push(bl->cx->perm, &e->replicate.dims, vs->at[k]->type.dims[d]);
+        e->replicate.val = nes->at[k];
+        vec_push(bl->cx->perm, &many, bld_exp(bl, "empty", e));
+    }
+    return many;
+}
+
+/* vs := what the ranks have found, combined with nes, which are the elements behind `same`
+ * dimensions: segred^2. */
+static void all_reduce(Parts *P, const Lambda *op, const Atoms *nes, int same, Share *share,
                        const Vars *vs, const Atoms *mine, Loc loc)
 {
     Ctx *cx = P->cx;
-    Bld here = bld_new(cx);
-    Told told = soac_tell(P, all, mine, loc);
-    Atoms res = soac_combined(all, op, nes, &told, P->ranks, loc);
+    Bld here = bld_new(cx), all = bld_new(cx);
+    Told told = soac_tell(P, &all, mine, loc);
+    bool arrays = is_of_elements(op) && !told.exchange.var;
+    Atoms from = same > 0 && !arrays ? many_of(&all, nes, same, vs, loc) : *nes;
+    Atoms res = arrays ? elements_combined(&all, op, &told.arrays, P->ranks, loc)
+                       : soac_combined(&all, op, &from, &told, P->ranks, loc);
     Stm s = {.pat = *vs};
-    s.exp = exp_if(cx, loc, share->shared, bld_body(all, res), bld_body(&here, *mine));
+    s.exp = exp_if(cx, loc, share->shared, bld_body(&all, res), bld_body(&here, *mine));
     bld_stm(&P->at->bl, s);
     parts_know_all(P, vs);
     Share *tested = share->kept_of ? share->kept_of : share;
@@ -261,15 +350,20 @@ static Lambda *of_bins(Ctx *cx, const Lambda *op, const Atoms *dests, int rank, 
     return lambda_new(cx, params, bld_body(&bl, res));
 }
 
-/* What a histogram's bins hold before: the neutral element. */
-static Atom empty_bins(Bld *bl, const Exp *hist, int k)
+/* Is the array made of nothing but this element, behind `dims` dimensions? */
+static bool is_many_of(const Parts *P, Atom arr, int dims, Atom elem)
 {
-    Exp *e = exp_new(bl->cx, E_REPLICATE, hist->loc);
-    Dest dest = hist->soac.dests.at[k];
-    for (int d = 0; d < dest.rank; d++)
-        vec_push(bl->cx->perm, &e->replicate.dims, atom_type(dest.arr).dims[d]);
-    e->replicate.val = hist->soac.nes.at[k];
-    return bld_exp(bl, "empty", e);
+    const Exp *made = uses_def(P->us, arr), *of = uses_def(P->us, elem);
+    if (!made || made->kind != E_REPLICATE || made->replicate.dims.n < dims)
+        return false;
+    if (made->replicate.dims.n > dims) {
+        bool alike =
+            of && of->kind == E_REPLICATE && made->replicate.dims.n == dims + of->replicate.dims.n;
+        elem = alike ? of->replicate.val : elem;
+        if (!alike)
+            return false;
+    }
+    return atom_eq(made->replicate.val, elem);
 }
 
 /* Are the bins made empty? */
@@ -277,10 +371,8 @@ static bool are_empty(const Parts *P, const Exp *hist)
 {
     bool empty = true;
     for (int k = 0; k < hist->soac.dests.n && empty; k++) {
-        const Exp *made = uses_def(P->us, hist->soac.dests.at[k].arr);
-        empty = made && made->kind == E_REPLICATE &&
-                made->replicate.dims.n == hist->soac.dests.at[k].rank &&
-                atom_eq(made->replicate.val, hist->soac.nes.at[k]);
+        Dest d = hist->soac.dests.at[k];
+        empty = is_many_of(P, d.arr, d.rank, hist->soac.nes.at[k]);
     }
     return empty;
 }
@@ -290,25 +382,25 @@ static void share_hist(Parts *P, const Stm *s, Share *share)
 {
     const Exp *e = s->exp;
     Ctx *cx = P->cx;
-    Bld given = bld_new(cx), empty = bld_new(cx), all = bld_new(cx);
-    Atoms dests = {0}, nes = {0}, from = {0};
+    Bld given = bld_new(cx), empty = bld_new(cx);
+    int rank = e->soac.dests.at[0].rank;
+    Atoms dests = {0};
     for (int k = 0; k < e->soac.dests.n; k++) {
         vec_push(cx->perm, &dests, e->soac.dests.at[k].arr);
         parts_gather(P, dests.at[k].var);
-        vec_push(cx->perm, &nes, empty_bins(&empty, e, k));
-        vec_push(cx->perm, &from, empty_bins(&all, e, k));
     }
     Atoms bins = dests;
     if (!are_empty(P, e)) {
         Exp *leads = exp_binop(cx, e->loc, OP_EQ, share->rank, atom_i64(0));
+        Atoms nes = many_of(&empty, &e->soac.nes, rank, &s->pat, e->loc);
         Exp *either = exp_if(cx, e->loc, bld_exp(&P->at->bl, "lead", leads),
                              bld_body(&given, dests), bld_body(&empty, nes));
         bins = bld_exps(&P->at->bl, "bins", either);
     }
     Vars here = soac_here(P, s, share, &bins);
     Atoms mine = atoms_of_vars(cx, &here);
-    Lambda *op = of_bins(cx, e->soac.op, &dests, e->soac.dests.at[0].rank, 0, e->loc);
-    all_reduce(P, &all, op, &from, share, &s->pat, &mine, e->loc);
+    Lambda *op = of_bins(cx, e->soac.op, &dests, rank, 0, e->loc);
+    all_reduce(P, op, &e->soac.nes, rank, share, &s->pat, &mine, e->loc);
 }
 
 void soac_share(Parts *P, const Stm *s)
@@ -334,7 +426,6 @@ void soac_share(Parts *P, const Stm *s)
             vec_push(cx->perm, &sums, s->pat.at[k]);
             vec_push(cx->perm, &mine, atom_var(here.at[k]));
         }
-        Bld all = bld_new(cx);
-        all_reduce(P, &all, e->soac.op, &e->soac.nes, share, &sums, &mine, e->loc);
+        all_reduce(P, e->soac.op, &e->soac.nes, 0, share, &sums, &mine, e->loc);
     }
 }

@@ -100,17 +100,47 @@ static const char *source_name(const Var *v)
     return NULL;
 }
 
-/* What v is known as further out, where bodies give it on. */
-static const Var *known_as(const Around *a, const Var *v)
+/* The only result of the body that is made of these; -1: there are none, or several. Adds to them
+ * what is. */
+static int result_of(const Body *b, VarSet *made, Arena *arena)
 {
+    for (int i = 0; i < b->stms.n; i++) {
+        VarSet *used = varmap_new(arena);
+        free_in_stm(used, &b->stms.at[i]);
+        Vars vs = varset_list(arena, used);
+        bool of_it = false;
+        for (int k = 0; k < vs.n; k++)
+            of_it = of_it || varset_has(made, vs.at[k]);
+        for (int k = 0; of_it && k < b->stms.at[i].pat.n; k++)
+            varset_add(made, b->stms.at[i].pat.at[k]);
+    }
+    int one = -1, n = 0;
+    for (int k = 0; k < b->res.n; k++)
+        if (b->res.at[k].var && varset_has(made, b->res.at[k].var)) {
+            one = k;
+            n++;
+        }
+    return n == 1 ? one : -1;
+}
+
+/* What v is known as further out, where bodies give it on, or what is made of it alone; as a
+ * loop's if it has no name of its own. */
+static const Var *known_as(const Around *a, const Var *v, Arena *arena)
+{
+    ArenaMark mark = arena_mark(arena);
     for (; a && a->stm->exp->kind == E_IF; a = a->outer) {
-        int k = 0;
-        while (k < a->body->res.n && a->body->res.at[k].var != v)
-            k++;
-        if (k == a->body->res.n)
-            return a->stm->pat.n == 1 ? a->stm->pat.at[0] : v;
+        VarSet *made = varmap_new(arena);
+        varset_add(made, v);
+        int k = result_of(a->body, made, arena);
+        if (k < 0)
+            break;
         v = a->stm->pat.at[k];
     }
+    if (a && a->stm->exp->kind == E_LOOP && !source_name(v))
+        for (int k = 0; k < a->body->res.n; k++)
+            if (a->body->res.at[k].var == v)
+                v = a->stm->exp->loop.params.at[k];
+    arena_reset(arena, mark);
     return v;
 }
 
@@ -164,33 +194,29 @@ typedef struct {
     const Reader *r;
     const Var *exchange;
     ExpKind whose; /* of the loop around that asks one rank after the other; N_FORMS: none */
-    Move how;
+    Move how[MOST_EXCHANGED];
+    bool asked[MOST_EXCHANGED];
 } Asked;
 
 static void asked_body(void *env, Body *b)
 {
     Asked *q = env;
+    ExpKind whose = q->whose;
     for (int i = 0; i < b->stms.n; i++) {
         const Exp *e = b->stms.at[i].exp;
-        if (e->kind == E_PEER && e->ranks.args.at[1].var == q->exchange)
-            q->how = q->whose == E_RANKS     ? MOVED_SUM
-                     : q->whose == E_MY_RANK ? MOVED_BEFORE
+        if (e->kind == E_PEER && e->ranks.args.at[1].var == q->exchange) {
+            int64_t k = e->ranks.args.at[0].c.i;
+            q->asked[k] = true;
+            q->how[k] = whose == E_RANKS     ? MOVED_SUM
+                        : whose == E_MY_RANK ? MOVED_BEFORE
                                              : MOVED_ELEMENT;
-        Asked in = *q;
+        }
         if (e->kind == E_LOOP && e->loop.kind == LOOP_FOR)
-            in.whose = rank_kind(q->r, e->loop.bound);
+            q->whose = rank_kind(q->r, e->loop.bound);
         if (e->kind == E_LOOP || e->kind == E_IF)
-            exp_visit(e, &(ExpVisitor){.env = &in, .body = asked_body});
-        q->how = in.how;
+            exp_visit(e, &(ExpVisitor){.env = q, .body = asked_body});
+        q->whose = whose;
     }
-}
-
-/* What becomes of the numbers of an exchange. */
-static Move how_exchanged(const Reader *r, const Var *exchange)
-{
-    Asked q = {r, exchange, N_FORMS, MOVED_SUM};
-    asked_body(&q, (Body *)(uintptr_t)r->entry);
-    return q.how;
 }
 
 /* --- Reading ---------------------------------------------------------------------------------- */
@@ -198,25 +224,48 @@ static Move how_exchanged(const Reader *r, const Var *exchange)
 static void read_body(Reader *r, const Body *b, const Around *around, const Turns *turns,
                       Shared *in);
 
+/* Numbers of an exchange that ranks do the same with, those which statement s of the branch asks
+ * for; q: of which nobody has spoken yet. */
+static void read_numbers(Reader *r, const Exp *exchange, const Stm *s, Asked *q, const Around *a,
+                         const Turns *turns, Shared *in)
+{
+    Arena *scratch = r->x->cx->scratch;
+    Asked here = {r, q->exchange, N_FORMS, {0}, {0}};
+    Body one = {0};
+    vec_push(scratch, &one.stms, *s);
+    asked_body(&here, &one);
+    VarSet *made = varmap_new(scratch);
+    Moved m = {.loc = s->exp->loc, .when = turns, .branch = r->branches > 0};
+    for (int k = 0; k < exchange->ranks.args.n; k++) {
+        if (!here.asked[k] || q->asked[k])
+            continue;
+        q->asked[k] = true;
+        m.how = here.how[k];
+        m.numbers++;
+        m.bytes += prim_type_bytes[atom_type(exchange->ranks.args.at[k]).elem];
+    }
+    if (m.numbers == 0)
+        return;
+    for (int k = 0; k < s->pat.n; k++)
+        varset_add(made, s->pat.at[k]);
+    int k = a->stm->exp->kind == E_IF ? result_of(a->body, made, scratch) : -1;
+    m.name = k < 0 ? NULL : source_name(a->stm->pat.at[k]);
+    vec_push(r->x->cx->perm, &in->moved, m);
+}
+
 static void read_exchange(Reader *r, const Stm *s, const Around *a, const Turns *turns, Shared *in)
 {
-    const Exp *e = s->exp;
-    const Var *v = known_as(a, s->pat.at[0]);
-    Moved m = {.how = how_exchanged(r, s->pat.at[0]),
-               .loc = e->loc,
-               .when = turns,
-               .branch = r->branches > 0};
-    m.name = v == s->pat.at[0] ? NULL : source_name(v);
-    m.numbers = e->ranks.args.n;
-    for (int k = 0; k < e->ranks.args.n; k++)
-        m.bytes += prim_type_bytes[atom_type(e->ranks.args.at[k]).elem];
-    vec_push(r->x->cx->perm, &in->moved, m);
+    ArenaMark mark = arena_mark(r->x->cx->scratch);
+    Asked told = {r, s->pat.at[0], N_FORMS, {0}, {0}};
+    for (int i = 0; i < a->body->stms.n; i++)
+        read_numbers(r, s->exp, &a->body->stms.at[i], &told, a, turns, in);
+    arena_reset(r->x->cx->scratch, mark);
 }
 
 static void read_gather(Reader *r, const Stm *s, const Around *a, const Turns *turns, Shared *in)
 {
     const Exp *e = s->exp;
-    const Var *v = known_as(a, s->pat.at[0]);
+    const Var *v = known_as(a, s->pat.at[0], r->x->cx->scratch);
     Type t = s->pat.at[0]->type;
     bool beside = e->ranks.args.n == 4;
     Moved m = {.loc = v->loc, .when = turns, .name = source_name(v), .branch = r->branches > 0};

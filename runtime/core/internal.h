@@ -335,12 +335,22 @@ typedef struct {
     double seconds;
 } rt_exchanged;
 
+/* Rows of an array of which each rank has some. */
+typedef struct {
+    rt_mem *mem;
+    int64_t *at; /* the byte where each rank's begin; and how many there are */
+    int64_t own; /* the byte of mem where this rank's begin */
+} rt_gathered;
+enum { RT_TOGETHER = 8 }; /* arrays in a message */
+
 /* What is known of other ranks. */
 typedef struct {
     rt_exchanged done[RT_N_EXCHANGES]; /* since profiles began */
     rt_scalar *told;                   /* by the last exchanges; NULL: none yet */
     int64_t exchanges;                 /* so far */
     rt_windows windows;
+    rt_gathered waiting[RT_TOGETHER]; /* for those that are gathered with them */
+    int n_waiting;
     char *host; /* memory that exchanges go through, kept: new pages cost as much as they do */
     int64_t host_bytes;
     double steps_us;  /* that the slowest of them does in a microsecond */

@@ -243,13 +243,34 @@ static int rt_agree_of(rt_ctx *ctx, int rc, rt_where where, int64_t bytes)
     return rc;
 }
 
-/* All rows in host memory; those of this rank come from byte `from` of mem. NULL on failure. */
-static char *rt_all_rows(rt_ctx *ctx, rt_mem *mem, int64_t from, const int64_t *at)
+/* Bytes of all arrays where each rank's begin, all that it has of them one behind the other; to
+ * free(). */
+static int64_t *rt_streams(const rt_config *c, const rt_gathered *gs, int n)
+{
+    int64_t *at = memset(rt_grow(NULL, ((size_t)c->at.ranks + 1) * sizeof *at), 0,
+                         ((size_t)c->at.ranks + 1) * sizeof *at);
+    for (int r = 0; r <= c->at.ranks; r++)
+        for (int k = 0; k < n; k++)
+            at[r] += gs[k].at[r];
+    return at;
+}
+
+static int64_t rt_bytes_of(const rt_gathered *g, int r)
+{
+    return g->at[r + 1] - g->at[r];
+}
+
+/* All rows in host memory, each rank's as they are in its stream. NULL on failure. */
+static char *rt_all_rows(rt_ctx *ctx, const rt_gathered *gs, int n, const int64_t *at)
 {
     const rt_config *c = &ctx->config;
-    int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
-    char *all = rt_host_memory(ctx, total);
-    int rc = all ? rt_read(ctx, mem, from, end - begin, all + begin) : RT_ERR;
+    int rank = c->at.rank, rc = RT_OK;
+    int64_t total = at[c->at.ranks];
+    char *all = rt_host_memory(ctx, total), *to = all ? all + at[rank] : NULL;
+    for (int k = 0; k < n && rc == RT_OK; k++) {
+        rc = all ? rt_read(ctx, gs[k].mem, gs[k].own, rt_bytes_of(&gs[k], rank), to) : RT_ERR;
+        to += rt_bytes_of(&gs[k], rank);
+    }
     if (rt_agree_of(ctx, rc, RT_AT_ROWS, total))
         return NULL;
     c->comm->blocks(c->group, all, at);
@@ -261,17 +282,33 @@ static int64_t rt_least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* How many of rank r's bytes are in the half that begins with its byte `done`. */
-static int64_t rt_in_half(const int64_t *at, int r, int64_t done)
+/* What of rank r's stream is in the half that begins with its byte `done`: from its device into the
+ * window, or from there. */
+static int rt_copy_half(rt_ctx *ctx, const rt_gathered *gs, int n, int r, int64_t done,
+                        int64_t half)
 {
-    int64_t left = at[r + 1] - at[r] - done;
-    return left < 0 ? 0 : rt_least(left, RT_WINDOW_HALF);
+    rt_dev_buffer *window = ctx->ranks.windows.of[r].memory;
+    int64_t before = 0;
+    int rc = RT_OK;
+    for (int k = 0; k < n && rc == RT_OK; k++) {
+        const rt_gathered *g = &gs[k];
+        int64_t bytes = rt_bytes_of(g, r), from = done > before ? done - before : 0;
+        int64_t to = rt_least(bytes, done + RT_WINDOW_HALF - before);
+        int64_t in_window = half + before + from - done, in_array = g->at[r] + from;
+        if (from < to && r == ctx->config.at.rank)
+            rc = rt_copy_buffer(ctx, window, in_window, g->mem->buf, in_array, to - from,
+                                g->mem->name);
+        else if (from < to)
+            rc = rt_copy_buffer(ctx, g->mem->buf, in_array, window, in_window, to - from,
+                                g->mem->name);
+        before += bytes;
+    }
+    return rc;
 }
 
-static int rt_gather_by_windows(rt_ctx *ctx, rt_mem *mem, const int64_t *at)
+static int rt_gather_by_windows(rt_ctx *ctx, const rt_gathered *gs, int n, const int64_t *at)
 {
     const rt_place *p = &ctx->config.at;
-    const rt_rank_window *of = ctx->ranks.windows.of;
     int64_t longest = 0;
     for (int r = 0; r < p->ranks; r++)
         longest = at[r + 1] - at[r] > longest ? at[r + 1] - at[r] : longest;
@@ -279,41 +316,66 @@ static int rt_gather_by_windows(rt_ctx *ctx, rt_mem *mem, const int64_t *at)
         int k, rc = rt_half_begin(ctx, &k);
         int64_t half = k * (int64_t)RT_WINDOW_HALF;
         if (rc == RT_OK)
-            rc = rt_copy_buffer(ctx, of[p->rank].memory, half, mem->buf, at[p->rank] + done,
-                                rt_in_half(at, p->rank, done), mem->name);
+            rc = rt_copy_half(ctx, gs, n, p->rank, done, half);
         rc = rt_agree_of(ctx, rt_half_filled(ctx, k, rc), RT_AT_ROWS, at[p->ranks]);
         if (rc == RT_OK)
             rc = rt_await_others(ctx, k, RT_FILLED);
         for (int r = 0; r < p->ranks && rc == RT_OK; r++)
             if (r != p->rank)
-                rc = rt_copy_buffer(ctx, mem->buf, at[r] + done, of[r].memory, half,
-                                    rt_in_half(at, r, done), mem->name);
+                rc = rt_copy_half(ctx, gs, n, r, done, half);
         if (rc || rt_half_mark(ctx, k, RT_LEFT))
             return RT_ERR;
     }
     return RT_OK;
 }
 
-RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int64_t row_bytes)
+static int rt_gather_by_hosts(rt_ctx *ctx, const rt_gathered *gs, int n, const int64_t *at)
 {
-    const rt_config *c = &ctx->config;
+    const rt_place *p = &ctx->config.at;
+    const char *all = rt_all_rows(ctx, gs, n, at);
+    int rc = all ? RT_OK : RT_ERR;
+    for (int r = 0; r < p->ranks; r++)
+        for (int k = 0; k < n && rc == RT_OK; k++) {
+            int64_t bytes = rt_bytes_of(&gs[k], r);
+            if (r != p->rank)
+                rc = rt_write(ctx, gs[k].mem, gs[k].at[r], bytes, all);
+            all += bytes;
+        }
+    return rc;
+}
+
+/* Those that wait, as one message. */
+static int rt_gather_waiting(rt_ctx *ctx)
+{
+    rt_ranks_state *s = &ctx->ranks;
+    int n = s->n_waiting, rank = ctx->config.at.rank;
     double began = rt_seconds();
-    int64_t *at = first == RT_SHARE ? rt_rows_of_ranks(c, rows, row_bytes)
-                                    : rt_rows_told(ctx, first, rows, row_bytes);
-    if (!at)
-        return RT_ERR;
-    int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
+    int64_t *at = rt_streams(&ctx->config, s->waiting, n);
+    int64_t others = at[ctx->config.at.ranks] - (at[rank + 1] - at[rank]);
     int rc = rt_windows_open(ctx);
-    if (rc == RT_OK && ctx->ranks.windows.of) {
-        rc = rt_gather_by_windows(ctx, mem, at);
-    } else if (rc == RT_OK) {
-        char *all = rt_all_rows(ctx, mem, begin, at);
-        rc = all ? rt_write(ctx, mem, 0, begin, all) : RT_ERR;
-        if (rc == RT_OK)
-            rc = rt_write(ctx, mem, end, total - end, all + end);
-    }
+    s->n_waiting = 0;
+    if (rc == RT_OK)
+        rc = s->windows.of ? rt_gather_by_windows(ctx, s->waiting, n, at)
+                           : rt_gather_by_hosts(ctx, s->waiting, n, at);
     free(at);
-    return rt_exchange_done(ctx, RT_WHOLES, total - (end - begin), began, rc);
+    for (int k = 0; k < n; k++)
+        free(s->waiting[k].at);
+    return rt_exchange_done(ctx, RT_WHOLES, others, began, rc);
+}
+
+RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int64_t row_bytes,
+                     bool waits)
+{
+    rt_ranks_state *s = &ctx->ranks;
+    int64_t *at = first == RT_SHARE ? rt_rows_of_ranks(&ctx->config, rows, row_bytes)
+                                    : rt_rows_told(ctx, first, rows, row_bytes);
+    if (!at) {
+        while (s->n_waiting > 0)
+            free(s->waiting[--s->n_waiting].at);
+        return RT_ERR;
+    }
+    s->waiting[s->n_waiting++] = (rt_gathered){mem, at, at[ctx->config.at.rank]};
+    return waits && s->n_waiting < RT_TOGETHER ? RT_OK : rt_gather_waiting(ctx);
 }
 
 /* --- Rows beside ------------------------------------------------------------------------------ */
@@ -394,7 +456,7 @@ RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t 
                  ? rt_beside_by_windows(ctx, mem, &s)
                  : rt_beside_by_hosts(ctx, mem, &s);
     } else if (rc == RT_OK) { /* it is spread over several ranks */
-        char *all = rt_all_rows(ctx, mem, s.own_at, at);
+        char *all = rt_all_rows(ctx, &(rt_gathered){mem, at, s.own_at}, 1, at);
         rc = all ? rt_write(ctx, mem, s.low_at, s.low, all + begin - s.low) : RT_ERR;
         if (rc == RT_OK)
             rc = rt_write(ctx, mem, s.high_at, s.high, all + end);

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Programs on several ranks beside the same ones on one, their calls by turns.
+
+    beside.py slower --prebuilt FOLDER --data FOLDER [PROGRAM...]      what is slower untuned on --ranks than on one
+    beside.py settings --prebuilt FOLDER --data FOLDER --tuning FILE PROGRAM
+                                                                      what thresholds of sharing out a tuning found, and the best
+
+FOLDER/PROGRAM is the program (`compile --mpi`), FOLDER/PROGRAM/NAME.in its data sets (`bench/datasets.py`). `slower`: one rank by each of
+--drivers, of which the faster one counts; all that is more than 3 % slower is listed last. `settings`: on the ranks, as tuned, and the same with
+all of suff_dist at 1 (shared out) and out of reach; a tuning's time is told in that of the best of them. Needs NumPy."""
+import argparse
+import math
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+import turns  # noqa: E402
+from server import ServerError  # noqa: E402
+
+SLOWER = 1.03
+NEVER = 1 << 60
+
+
+def starter(folder, name, command):
+    """A program that starts another one with words of its own before what it is given."""
+    path = Path(folder) / name
+    path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def thresholds(program):
+    names = os.popen(f"{program} --print-params").read().split()
+    return [n for n in (word.split("=")[0] for word in names) if ".suff_dist_" in n]
+
+
+def options(values):
+    return [word for name, value in values.items() for word in ("--param", f"{name}={value}")]
+
+
+def measured(a, fleet, path):
+    """Median microseconds of each program of the fleet on a data set; a text where it failed."""
+    got = turns.measure(a, fleet, lambda s: s.load(a.entry, path), lambda _: None)
+    return {n: median(t["runtimes"]) if "runtimes" in t else t["error"] for n, t in got.items()}
+
+
+def all_measured(a, program, programs):
+    """(data set, its times), each."""
+    with turns.Fleet(programs, a.limit) as fleet:
+        for path in sorted((a.data / program).glob("*.in")):
+            yield path.stem, measured(a, fleet, path)
+
+
+def slower(a, folder):
+    worse = []
+    for program in a.programs:
+        binary = (a.prebuilt / program).resolve()
+        programs = {f"one, {d}": (starter(folder, f"{program}-{d}", f"env MINIFUT_DRIVER={d} {binary}"), turns.device_options(a)) for d in a.drivers}
+        programs["ranks"] = (starter(folder, f"{program}-ranks", f"mpirun -np {a.ranks} {a.mpirun} {binary}"), turns.device_options(a))
+        for name, times in all_measured(a, program, programs):
+            ones = [t for n, t in times.items() if n != "ranks" and not isinstance(t, str)]
+            two = times["ranks"]
+            ratio = two / min(ones) if ones and not isinstance(two, str) else math.nan
+            print(f"{program} {name}: " + ", ".join(f"{n} {t if isinstance(t, str) else round(t)}" for n, t in times.items()) + f": {ratio:.3f}", flush=True)
+            if not ratio <= SLOWER:
+                worse.append(f"{program} {name} {ratio:.3f}")
+    print(f"slower by more than {round(100 * SLOWER - 100)} %: {', '.join(worse) or 'none'}")
+
+
+def settings(a, folder):
+    program = a.programs[0]
+    binary = (a.prebuilt / program).resolve()
+    start = starter(folder, program, f"mpirun -np {a.ranks} {a.mpirun} {binary}")
+    names, tuned = thresholds(binary), turns.device_options(a) + ["--tuning", str(a.tuning.resolve())]
+    programs = {"tuned": (start, tuned), "shared": (start, tuned + options({n: 1 for n in names})),
+                "alone": (start, tuned + options({n: NEVER for n in names})), "untuned": (start, turns.device_options(a))}
+    worst = 0
+    for name, times in all_measured(a, program, programs):
+        well = all(not isinstance(t, str) for t in times.values())
+        ratio = times["tuned"] / min(times["tuned"], times["shared"], times["alone"]) if well else math.nan
+        worst = max(worst, ratio) if ratio == ratio else math.inf
+        print(f"{program} {name}: " + ", ".join(f"{n} {t if isinstance(t, str) else round(t)}" for n, t in times.items()) + f": {ratio:.3f}", flush=True)
+    print(f"tuned / best, at worst: {worst:.3f}")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("what", choices=["slower", "settings"])
+    p.add_argument("programs", nargs="*")
+    p.add_argument("--prebuilt", type=Path, required=True)
+    p.add_argument("--data", type=Path, required=True)
+    p.add_argument("--tuning", type=Path)
+    p.add_argument("--entry", default="main")
+    p.add_argument("--ranks", type=int, default=2)
+    p.add_argument("--mpirun", default="", help="more options of mpirun")
+    p.add_argument("--drivers", nargs="*", default=["opencl", "cuda"])
+    turns.add_options(p, runs=20, seconds=0.2, least=4)
+    a = p.parse_intermixed_args()
+    a.programs = a.programs or sorted(f.name for f in a.data.iterdir() if (a.prebuilt / f.name).exists())
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            {"slower": slower, "settings": settings}[a.what](a, folder)
+        except ServerError as e:
+            sys.exit(str(e))
+
+
+if __name__ == "__main__":
+    main()
