@@ -54,6 +54,15 @@ static inline __attribute__((unused)) bool mf_pays(int64_t spared, int64_t steps
     return mf_time(0, steps, 0) <= mf_time(spared, 0, elems);
 }
 
+/* How often the one's time goes into the other's, so that RT_FULL_DEVICE is as long, and what a
+ * threshold finds of inputs of one size and skew holds for those of others. At least 1. */
+static inline __attribute__((unused)) int64_t mf_gain(int64_t spared, int64_t steps, int64_t elems)
+{
+    int64_t spread = spared * RT_LAUNCH_STEPS * RT_FULL_DEVICE + elems;
+    int64_t gain = spread / (steps > 1 ? steps : 1);
+    return gain > 1 ? gain : 1;
+}
+
 /* Elements that the device goes over in the time of so many steps. */
 static inline __attribute__((unused)) int64_t mf_elems_in(int64_t steps)
 {

@@ -366,8 +366,12 @@ static void emit_suff(Fn *f, const HostOp *op)
     const char *alone = e->suff.blocks ? "rt_suff_beside_blocks" : "rt_suff";
     out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? call : alone,
                param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work));
+    ASSERT(!e->suff.balanced || (!e->suff.never && !e->suff.blocks));
     if (e->suff.never)
         out_printf(f->o, ", %s, false", atom_c(e->suff.spared));
+    else if (e->suff.balanced && weighed)
+        out_printf(f->o, ", %s, %s, %s", atom_c(e->suff.spared), atom_c(e->suff.steps),
+                   atom_c(e->suff.elems));
     else if (weighed)
         /* Where no launches are weighed, blocks are worth more than what a group keeps near. */
         out_printf(f->o, ", %s, mf_pays(%s, %s, %s)", e->suff.blocks ? "0" : atom_c(e->suff.spared),

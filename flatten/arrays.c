@@ -25,8 +25,48 @@ static Exp *outer_reshape(Flat *fl, const Exp *e, const MapNest *S, const Chain 
     return r;
 }
 
+static bool varies(const MapNest *S, Atom a)
+{
+    Arena *tmp = arena_new();
+    VarSet *vs = varmap_new(tmp);
+    nest_vars(S, vs);
+    bool r = atom_variant(vs, a);
+    arena_free(tmp);
+    return r;
+}
+
+/* A part of an array that is in the same place of all elements of S, and is there for sure. Rows
+ * are found by whoever reads them. */
+static bool is_common_part(Flat *fl, const MapNest *S, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (fl->level == 0 || !e->index.safe || is_consumed(fl, atom_var(s->pat.at[0])))
+        return false;
+    for (int d = 0; d < e->index.at.n; d++) {
+        const DimIndex *at = &e->index.at.at[d];
+        if (!at->is_slice || varies(S, at->start) || varies(S, at->n) || varies(S, at->stride))
+            return false;
+    }
+    return true;
+}
+
+/* root[0:w1, .., 0:wn, part], with as many leading dimensions as the chain covers. */
+static Exp *outer_part(Flat *fl, const Exp *e, const MapNest *S, const Chain *c)
+{
+    Exp *r = exp_new(fl->cx, E_INDEX, e->loc);
+    r->index.arr = c->root;
+    r->index.safe = true;
+    for (int d = c->from; d <= c->to; d++) {
+        DimIndex all = {.is_slice = true, .start = atom_i64(0), .stride = atom_i64(1)};
+        all.n = S->dims.at[d].width;
+        vec_push(fl->cx->perm, &r->index.at, all);
+    }
+    vec_append(fl->cx->perm, &r->index.at, &e->index.at);
+    return r;
+}
+
 /* Rule G5: rearrange (k1..kn) x under S,<x in y> is rearrange (0,1+k1,..,1+kn) y under S. Also for
- * reshape, and for another name of x. */
+ * reshape, for a part that does not vary, and for another name of x. */
 bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out)
 {
     const Exp *e = s->exp;
@@ -39,13 +79,15 @@ bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out)
         vec_push(fl->cx->perm, &nd->arrs, arr);
         return true;
     }
-    bool re = e->kind == E_REARRANGE;
-    if (!re && e->kind != E_RESHAPE)
+    bool re = e->kind == E_REARRANGE, part = e->kind == E_INDEX && is_common_part(fl, S, s);
+    if (!re && !part && e->kind != E_RESHAPE)
         return false;
-    if (!nest_chain(S, re ? e->rearrange.arr : e->reshape.arr, &c))
+    if (!nest_chain(S, re ? e->rearrange.arr : part ? e->index.arr : e->reshape.arr, &c))
         return false;
     log_rule(fl, "G5", S, e, "a view of the outer array");
-    Exp *outer = re ? outer_rearrange(fl, e, &c) : outer_reshape(fl, e, S, &c);
+    Exp *outer = re     ? outer_rearrange(fl, e, &c)
+                 : part ? outer_part(fl, e, S, &c)
+                        : outer_reshape(fl, e, S, &c);
     Atom a = bld_exp(out, plural(fl, s->pat.at[0]->base, c.to - c.from + 1), outer);
     varmap_put(fl->defs, a.var, outer);
     nest_extend_range(fl, S, s->pat.at[0], a, c.from, c.to);
@@ -62,16 +104,6 @@ static MapNest push_dims(Flat *fl, const MapNest *S, const Atom *dims, int n, At
         r = nest_push(fl, &r, dims[d], NULL, NULL);
         vec_push(fl->cx->perm, ix, atom_var(vec_last(&r.dims).idx));
     }
-    return r;
-}
-
-static bool varies(const MapNest *S, Atom a)
-{
-    Arena *tmp = arena_new();
-    VarSet *vs = varmap_new(tmp);
-    nest_vars(S, vs);
-    bool r = atom_variant(vs, a);
-    arena_free(tmp);
     return r;
 }
 

@@ -555,6 +555,26 @@ static bool from_group(const Fission *f, Atom a)
     return f->group.n > 0 && atom_type(a).rank == 0;
 }
 
+/* Rows that the group can compute element by element where they are wanted, as they are views: S
+ * with what they need, and the result over it, an element a work-item. */
+static bool row_elements(Fission *f, Atom a, Atom *root)
+{
+    if (f->fl->level == 0 || !a.var || a.var->type.rank == 0 || f->fl->ragged ||
+        first_assert(&f->group) || !varset_has(cheap_vars(f), a.var))
+        return false;
+    Vars just = {0};
+    VarSet *need = varmap_new(f->fl->cx->perm);
+    vec_push(f->fl->cx->perm, &just, (Var *)a.var);
+    if (types_variant(f->variant, &just))
+        return false;
+    varset_add(need, a.var);
+    Stms some = live_stms(f->fl, &f->group, need, false);
+    MapNest S = nest_copy(f->fl, &f->S);
+    vec_append(f->fl->cx->perm, &vec_last(&S.dims).pre, &some);
+    *root = expand_atom(f->fl, &S, a, "res", vec_last(&some).exp->loc, f->out);
+    return true;
+}
+
 static Atoms finish(Fission *f, const Vars *dest_pat)
 {
     const Atoms *res = &f->body->res;
@@ -563,7 +583,7 @@ static Atoms finish(Fission *f, const Vars *dest_pat)
     for (int k = 0; k < res->n; k++) {
         Atom root = {0};
         Var *dest = dest_pat ? dest_pat->at[k] : NULL;
-        if (whole_array(f, res->at[k], &out, dest, &root))
+        if (whole_array(f, res->at[k], &out, dest, &root) || row_elements(f, res->at[k], &root))
             ;
         else if (from_group(f, res->at[k]))
             vec_push(f->fl->cx->perm, &grouped, res->at[k]);

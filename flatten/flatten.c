@@ -414,6 +414,10 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     b = sums_by_component(fl, &S1, b);
     int64_t inner = worthwhile_par(fl, &S1, b);
     MapPlan p = plan_map(fl, S, e, inner, b);
+    if (inner == 0)
+        plan_moves(fl, &S1, e, b, &p);
+    if (p.flat && inner == 0)
+        return rule_g3(fl, S, &S1, b, s, &p, out);
     if (inner == 0 && !is_host(S) && loop_frees(fl, S, e))
         plan_loop(fl, S, s, &p);
     else if (inner == 0 && p.top)

@@ -2,6 +2,8 @@
  * the reasons that explain prints for what is left out. The rules make what is decided here. */
 #include "flatten/rules.h"
 
+#define MOVES "only-moves: numbers are moved, and none is made"
+
 /* --- Maps: rule G3 -------------------------------------------------------------------------- */
 
 /* Constant widths below a warp are not worth versions, and not worth giving up what a thread can
@@ -48,6 +50,54 @@ MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, 
     p.no_middle = "attribute no_intra";
     p.flat = !(e->attrs & ATTR_ONLY_INTRA);
     return p;
+}
+
+/* Code that moves numbers: views, and what array operations make of them. */
+static bool is_move(const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (e->kind == E_UPDATE || e->kind == E_SCRATCH)
+        return false;
+    return exp_is(e, F_SCALAR) || exp_is(e, F_VIEW) || e->kind == E_IOTA || is_array_op(s);
+}
+
+/* The numbers of a row of that type: 0 where it is no row or its size varies. */
+static int64_t row_size(const VarSet *variant, const Var *v)
+{
+    int64_t n = v->type.rank > 0;
+    for (int d = 0; d < v->type.rank; d++) {
+        Atom w = v->type.dims[d];
+        if (atom_variant(variant, w))
+            return 0;
+        n = w.var || n >= RT_USUAL_WARP ? RT_USUAL_WARP : n * w.c.i;
+    }
+    return n;
+}
+
+void plan_moves(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, MapPlan *p)
+{
+    VarSet *variant = varmap_new(fl->cx->perm);
+    if (fl->level != 1 || fl->ragged || fl->mode == FLATTEN_OUTER ||
+        (e->attrs & ATTR_SEQUENTIAL_INNER))
+        return;
+    nest_vars(S1, variant);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+        if (!is_move(s))
+            return;
+    }
+    bool rows = false;
+    for (int k = 0; k < b->res.n; k++) {
+        if (atom_type(b->res.at[k]).rank == 0)
+            continue;
+        if (row_size(variant, b->res.at[k].var) < RT_USUAL_WARP)
+            return;
+        rows = true;
+    }
+    if (rows)
+        *p = (MapPlan){.flat = true, .no_top = MOVES, .no_middle = MOVES};
 }
 
 void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p)

@@ -294,6 +294,8 @@ typedef struct {
     bool varying;                   /* loops or branches inside vary: e_flat is by G11, G12 */
 } MapPlan;
 MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b);
+/* A map whose body makes rows by moving numbers alone: e_flat, an element of them a work-item. */
+void plan_moves(Flat *fl, const MapNest *S1, const Exp *e, const Body *b, MapPlan *p);
 /* A map without regular parallelism inside, in which a loop would free some. */
 void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p);
 /* A map whose body is too irregular to go on under the nest (a loop that turns a different number

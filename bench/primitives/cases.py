@@ -161,6 +161,19 @@ def solutions(n, m):
     return [result.T]
 
 
+def solutions_constant(n, m):
+    """... with the same coefficients everywhere."""
+    right = real(3 * n * m, n, m)
+    result, ratio = np.empty((m, n), np.float64), np.empty(m)
+    for i in range(m):
+        pivot = 2 - (-0.25 * ratio[i - 1] if i else 0)
+        ratio[i] = 0.5 / pivot
+        result[i] = (right[:, i] - (-0.25 * result[i - 1] if i else 0)) / pivot
+    for i in reversed(range(m - 1)):
+        result[i] -= ratio[i] * result[i + 1]
+    return [result.T.astype(np.float32)]
+
+
 def in_order(n):
     return [np.sort(made(0, (n,), np.uint32, lambda x: x))]
 
@@ -253,8 +266,11 @@ def turned_once(n, m):
 
 
 def matrix_products(n, m):
+    return products_of([made(k * n * m, (n, m), np.uint32, lambda x: x) for k in range(4)])
+
+
+def products_of(xs):
     """Neighbours in pairs, until one of each segment is left; an odd one waits."""
-    xs = [made(k * n * m, (n, m), np.uint32, lambda x: x) for k in range(4)]
     while xs[0].shape[1] > 1:
         even = xs[0].shape[1] & ~1
         (a, b, c, d), (e, f, g, h) = ([x[:, k:even:2] for x in xs] for k in range(2))
@@ -266,6 +282,97 @@ def matrix_products(n, m):
 def made_sums(n, m):
     js = np.arange(m, dtype=np.int32) * np.int32(3)
     return [np.array([(np.int32(i) ^ js).sum(dtype=np.int32) for i in range(n)], np.int32)]
+
+
+def kept_sum(dtype):
+    def expected(n):
+        xs = made(0, (n,), np.int32, lambda x: x >> np.uint32(20)).astype(dtype) * dtype(2)
+        return [xs.sum(dtype=dtype), xs]
+    return expected
+
+
+def counted_sums(dtype):
+    def expected(n, m):
+        first = np.arange(n, dtype=np.int64) * m
+        exact = first * m + m * (m - 1) // 2
+        return [exact.astype(dtype)]
+    return expected
+
+
+def counted_products(n, m):
+    x = np.arange(n * m, dtype=np.uint32).reshape(n, m)
+    return products_of([x, np.ones_like(x), np.ones_like(x), x])
+
+
+def draws(numbers, steps):
+    x = numbers.astype(np.uint32)
+    for _ in range(steps):
+        x = x * np.uint32(1664525) + np.uint32(1013904223)
+    return (x >> np.uint32(12)).astype(np.int32)
+
+
+def drawn_sum(n, steps):
+    return [draws(np.arange(n), steps).sum(dtype=np.int32)]
+
+
+def drawn_sums(n, m, steps):
+    return [draws(np.arange(n * m), steps).reshape(n, m).sum(axis=1, dtype=np.int32)]
+
+
+def longest_runs(n, m):
+    xs = made(0, (n, m), np.int32, lambda x: x >> np.uint32(24))
+    at = np.broadcast_to(np.arange(m, dtype=np.int32), (n, m))
+    begins = np.ones((n, m), bool)
+    begins[:, 1:] = xs[:, 1:] < xs[:, :-1]
+    start = np.maximum.accumulate(np.where(begins, at, 0), axis=1)
+    return [(at - start + 1).max(axis=1).astype(np.int32)]
+
+
+def byte_sums(n, k):
+    keys = made(0, (n,), np.int64, lambda x: x % np.uint32(k))
+    return [np.bincount(keys, weights=keys & 255, minlength=k).astype(np.int64).astype(np.uint8)]
+
+
+def short_maxima(n, k):
+    keys = made(0, (n,), np.int64, lambda x: x % np.uint32(k))
+    result = np.full(k, -32768, np.int16)
+    present = np.bincount(keys, minlength=k) > 0
+    result[present] = np.arange(k).astype(np.int16)[present]
+    return [result]
+
+
+def aligned(blocks):
+    """Antidiagonals of the matrix, one after the other."""
+    n = blocks * 32 + 1
+    score = np.zeros((n, n), np.int32)
+    score[0], score[:, 0] = -10 * np.arange(n), -10 * np.arange(n)
+    price = made(0, (n, n), np.int32, lambda x: (x % np.uint32(21)).astype(np.int32) - 10)
+    for d in range(2, 2 * n - 1):
+        y = np.arange(max(1, d - n + 1), min(d, n))
+        x = d - y
+        best = np.maximum(score[y - 1, x], score[y, x - 1]) - 10
+        score[y, x] = np.maximum(best, score[y - 1, x - 1] + price[y, x])
+    return [score.reshape(-1)]
+
+
+def words(n, m):
+    return made(0, (n, m), np.int32, lambda x: x)
+
+
+def reversed_rows(n, m):
+    return [words(n, m)[:, ::-1]]
+
+
+def gathered_rows(n, m):
+    return [words(n, m)[(5 * np.arange(n) + 1) % n]]
+
+
+def scanned_back(n, m):
+    return [np.cumsum(words(n, m), axis=1, dtype=np.int32)[:, ::-1]]
+
+
+def row_scan_sums(n, m):
+    return [np.cumsum(whole(n, m), axis=1).sum(axis=1)]
 
 
 def softened(n):
@@ -383,8 +490,8 @@ def of_sort(name, entry):
 FIGURE_2 = [2 * t for t in (93, 50, 29, 11.7, 9.4, 9.9, 10.8, 11.1, 10.6, 6.8, 5.3)]
 
 
-def of_keys(name, maker, expected, *sizes):
-    return [Case(name, "histogram", "main", maker, expected, lambda n, k, got: n + k, s) for s in sizes]
+def of_keys(name, maker, expected, *sizes, entry="main"):
+    return [Case(name, "histogram", entry, maker, expected, lambda n, k, got: n + k, s) for s in sizes]
 
 
 # What memory and arithmetic can do: measured first.
@@ -427,15 +534,38 @@ CASES = [
     *of_array("running sums of loops", "operators", "running_loops", "input", running_sums, (100_000, 1000)),
     *(Case("products of 2 x 2", "operators", "products", "matrices", matrix_products, lambda n, m, got: 4 * n * m, s,
            tolerance=0) for s in ((1, 10_000_000), (10, 1_000_000))),
+    *(Case(f"sums that keep {name}", "sum", f"kept_{name}", "word_input", kept_sum(t), lambda n, got, t=t: n + n * t().itemsize / 4,
+           (100_000_000,), tolerance=1e-6) for name, t in (("bytes", np.int8), ("words", np.int32), ("doubles", np.float64))),
+    *(Case(f"counted {name}", "computed", name, "sizes", counted_sums(t), lambda n, m, got: n, s, lambda n, m: n * m, tolerance=1e-9)
+      for name, t in (("bytes", np.int8), ("words", np.int32), ("doubles", np.float64)) for s in ROWS),
+    *(Case("counted products", "computed", "products", "sizes", counted_products, lambda n, m, got: 4 * n, s,
+           lambda n, m: 12 * n * m, tolerance=0) for s in ROWS[::2]),
+    *(Case("drawn", "computed", "drawn", "sizes", drawn_sum, lambda n, m, got: 1, s, lambda n, m: 2 * n * m, tolerance=0)
+      for s in ((100_000, 1000), (1000, 10_000), (10_000_000, 10))),
+    Case("drawn in rows", "computed", "drawn_rows", "row_sizes", drawn_sums, lambda n, m, k, got: n, (64, 1000, 1000),
+         lambda n, m, k: 2 * n * m * k, tolerance=0),
+    *of_array("longest runs", "computed", "runs", "steps", longest_runs, *ROWS[::2]),
+    *of_array("rows reversed", "moves", "reversed", "input", reversed_rows, *ROWS),
+    *of_array("rows gathered", "moves", "gathered", "input", gathered_rows, *ROWS),
+    *of_array("rows scanned, reversed", "moves", "scanned", "input", scanned_back, *ROWS),
+    *of_array("sums of scans", "rows", "scan_sums", "input", row_scan_sums, (1_000_000, 6)),
+    Case("waves", "waves", "solved", "blocks", aligned, lambda b, got: 2 * out(got), (64,), tolerance=0, asked=1727),
     Case("computed sums", "operators", "made", "sizes", made_sums, lambda n, m, got: n, (100_000, 1000),
          lambda n, m: 3 * n * m, tolerance=0),
     *of_rows("row scans", "scans", row_prefixes, 60),
-    *of_rows("softmax", "softmax", soft_maxima, shapes=ROWS[1:4]),
+    *of_rows("softmax", "softmax", soft_maxima, shapes=ROWS[:4]),
     *of_rows("column sums", "column_sums", column_sums, shapes=ROWS[::2]),
     *of_rows("transposition", "transposed", transposed, 60),
+    *of_rows("transposition", "transposed", transposed, shapes=[s for n, m in ((2, 1 << 23), (4, 1 << 22), (100, 167772))
+                                                                for s in ((n, m), (m, n))]),
+    *(Case("tridag, constant", "tridag", "constant", "sides", solutions_constant, lambda n, m, got: 2 * n * m, s)
+      for s in ((65536, 256), (1 << 20, 16))),
     Case("tridag", "tridag", "main", "input", solutions, lambda n, m, got: 5 * n * m, (65536, 256), asked=150),
     *of_keys("histogram", "spread_keys", spread_counts, (1 << 24, 64), (1 << 24, 1 << 20)),
     *of_keys("one hot bin", "hot_keys", hot_counts, (1 << 24, 1024)),
+    *(case for k in (16, 256, 60_000, 1_000_000)
+      for name, entry, expected in (("sums of 8 bits", "bytes", byte_sums), ("maxima of 16 bits", "shorts", short_maxima))
+      for case in of_keys(name, "spread_keys", expected, (1 << 24, k), entry=entry)),
     *of_products("product", (4096, 4096, 4096), (4095, 4095, 4095), teraflops=42),
     *of_products("product", (2048, 2048, 2048), teraflops=38),
     *of_products("product", (1024, 1024, 1024), teraflops=30),

@@ -82,6 +82,8 @@ void simp_deriv(Simp *S, const Stm *s);
 /* Emits the loop e (of SOAC dialect, its parts simplified) as a map that gives pat; false: it is
  * none. */
 bool simp_loop_as_map(Simp *S, const Vars *pat, const Exp *e);
+/* ... as one scatter. */
+bool simp_loop_as_scatter(Simp *S, const Vars *pat, const Exp *e);
 
 /* --- simplify_gather.c ---------------------------------------------------------------------- */
 

@@ -193,7 +193,8 @@ void simp_loop(Simp *S, const Stm *s)
     ranges_loop(S->ra, r);
     r->loop.body = simp_body(S, with_results(S, e->loop.body, c.res));
     simp_leave(S, sc);
-    if (S->dialect != D_SOAC || !simp_loop_as_map(S, &c.pat, r))
+    if (S->dialect != D_SOAC ||
+        (!simp_loop_as_map(S, &c.pat, r) && !simp_loop_as_scatter(S, &c.pat, r)))
         simp_emit(S, c.pat, r);
 }
 

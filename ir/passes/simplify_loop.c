@@ -1,4 +1,4 @@
-/* Loops that are maps.
+/* Loops that are maps, or scatters.
  *
  *     loop (as = xs) for i < n do                        map n (iota n, xs) \i x ->
  *       as with [i] = f i as[i]             =>             f i x
@@ -9,6 +9,12 @@
  * not written by any. An array may be carried for one row of it, `as with [r, i] = ..`: then the
  * row is mapped and written back, so that a nest of such loops becomes a nest of maps, from the
  * inside out. Writes may be conditional: an element that is not written stays as it was.
+ *
+ *     loop ys = xs for i < n do                          scatter (iota (n * w)) into xs \k ->
+ *       scatter (iota w) into ys \j -> (i * w + j, f i j)    =>   (k, f (k / w) (k % w))
+ *
+ * A loop whose turns scatter into what it carries, each to places of its own, and read nothing of
+ * it, is one scatter.
  *
  * SOAC dialect. Loops that are to be sequential or unrolled, by an attribute, stay loops. */
 #include "ir/passes/simplify.h"
@@ -320,6 +326,207 @@ static void emit_map(Turn *T, const Vars *pat, Body *b)
         Vars one = {.at = (Var **)(uintptr_t)&pat->at[k], .n = 1};
         simp_emit(S, one, up);
     }
+}
+
+/* --- Scatters ------------------------------------------------------------------------------- */
+
+/* A number i * turn + j * elem + one that does not vary, of turn i and element j. Factors: 0, 1,
+ * an atom. */
+typedef struct {
+    Atom turn, elem;
+} Linear;
+
+typedef struct {
+    Simp *S;
+    const Exp *loop, *scatter;
+    Stms inner;              /* what is computed in a turn, and for an element */
+    VarSet *inside, *counts; /* what varies; params of the scatter's function that are j */
+} Writes;
+
+static const Exp *inner_def(const Writes *W, const Var *v)
+{
+    for (int i = 0; i < W->inner.n; i++)
+        if (W->inner.at[i].pat.n == 1 && W->inner.at[i].pat.at[0] == v)
+            return W->inner.at[i].exp;
+    return NULL;
+}
+
+static bool is_zero(Atom a)
+{
+    return atom_is_int(a, 0);
+}
+
+static bool add_factors(Atom *x, Atom y)
+{
+    bool ok = is_zero(*x) || is_zero(y);
+    *x = is_zero(*x) ? y : *x;
+    return ok;
+}
+
+/* x times f, which does not vary. */
+static bool times_factor(Atom *x, Atom f)
+{
+    bool ok = is_zero(*x) || atom_is_int(*x, 1);
+    *x = is_zero(*x) ? *x : f;
+    return ok;
+}
+
+static bool is_linear(const Writes *W, Atom a, Linear *l)
+{
+    Linear r;
+    *l = (Linear){atom_i64(0), atom_i64(0)};
+    if (!a.var || !varset_has(W->inside, a.var))
+        return true;
+    if (a.var == W->loop->loop.i || varset_has(W->counts, a.var)) {
+        *(a.var == W->loop->loop.i ? &l->turn : &l->elem) = atom_i64(1);
+        return true;
+    }
+    const Exp *e = inner_def(W, a.var);
+    if (!e || e->kind != E_PRIM || (e->prim.op != OP_ADD && e->prim.op != OP_MUL))
+        return false;
+    Atom x = e->prim.args.at[0], y = e->prim.args.at[1];
+    if (e->prim.op == OP_ADD)
+        return is_linear(W, x, l) && is_linear(W, y, &r) && add_factors(&l->turn, r.turn) &&
+               add_factors(&l->elem, r.elem);
+    bool second = y.var && varset_has(W->inside, y.var);
+    return is_linear(W, second ? y : x, l) &&
+           (second ? !x.var || !varset_has(W->inside, x.var) : true) &&
+           times_factor(&l->turn, second ? x : y) && times_factor(&l->elem, second ? x : y);
+}
+
+/* Does no element of a turn write where one of another does? In one dimension elements of a turn
+ * lie together, or turns within an element; or turns and elements have a dimension each. */
+static bool places_differ(const Writes *W, const Atom *at, int rank)
+{
+    Atom one = atom_i64(1), width = W->scatter->soac.width;
+    bool turn = false, elem = false;
+    for (int d = 0; d < rank; d++) {
+        Linear l;
+        if (!is_linear(W, at[d], &l))
+            return false;
+        if ((atom_eq(l.elem, one) && atom_eq(l.turn, width)) ||
+            (atom_eq(l.turn, one) && atom_eq(l.elem, W->loop->loop.bound)))
+            return true;
+        turn = turn || (atom_eq(l.turn, one) && is_zero(l.elem));
+        elem = elem || (atom_eq(l.elem, one) && is_zero(l.turn));
+    }
+    return turn && elem;
+}
+
+/* The statements of a turn: scalars that cost little, and a scatter that is all it gives. */
+static bool find_scatter(Writes *W)
+{
+    enum { MOST = 8 };
+    const Body *b = W->loop->loop.body;
+    const Var *carried = W->loop->loop.params.at[0];
+    if (b->stms.n == 0 || b->stms.n > MOST || W->loop->loop.params.n != 1)
+        return false;
+    const Stm *last = &vec_last(&b->stms);
+    const Exp *e = W->scatter = last->exp;
+    if (e->kind != E_SCATTER || e->soac.dests.n != 1 || e->soac.dests.at[0].arr.var != carried ||
+        b->res.at[0].var != last->pat.at[0] || e->soac.width.var || e->soac.width.c.i < 1 ||
+        (e->attrs & ATTR_SEQUENTIAL))
+        return false;
+    VarSet *just = varmap_new(W->S->cx->perm);
+    varset_add(just, carried);
+    for (int i = 0; i < b->stms.n - 1; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (!exp_is(s->exp, F_SCALAR) || s->exp->kind == E_CALL || exp_traps(s->exp) ||
+            s->pat.n != 1 || s->pat.at[0]->type.rank > 0)
+            return false;
+    }
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        if (e->soac.arrs.at[k].var == carried || varset_has(W->inside, e->soac.arrs.at[k].var))
+            return false;
+    const Stms *inside = &e->soac.fn->body->stms;
+    for (int i = 0; i < inside->n; i++)
+        if (exp_uses_any(inside->at[i].exp, just))
+            return false;
+    return true;
+}
+
+static bool is_iota(const Simp *S, Atom a)
+{
+    const Exp *e = simp_def(S, a);
+    return e && e->kind == E_IOTA && is_zero(e->iota.start) && atom_is_int(e->iota.stride, 1);
+}
+
+/* What the scatter's function knows of turn and element, from the number of both. */
+static Body *body_of_both(const Writes *W, Atom number)
+{
+    Ctx *cx = W->S->cx;
+    Bld bl = bld_new(cx);
+    const Exp *e = W->scatter;
+    Loc loc = e->loc;
+    Exp *turn = exp_binop(cx, loc, OP_QUOT, number, e->soac.width);
+    Vars i = {0};
+    vec_push(cx->perm, &i, W->loop->loop.i);
+    bld_stm(&bl, (Stm){i, turn});
+    Atom j = bld_exp(&bl, "j", exp_binop(cx, loc, OP_REM, number, e->soac.width));
+    for (int k = 0; k < e->soac.arrs.n; k++) {
+        Vars x = {0};
+        vec_push(cx->perm, &x, e->soac.fn->params.at[k]);
+        bool count = varset_has(W->counts, x.at[0]);
+        Exp *value =
+            count ? exp_atom(cx, loc, j) : exp_index(cx, loc, e->soac.arrs.at[k], &j, 1, true);
+        bld_stm(&bl, (Stm){x, value});
+    }
+    vec_append(cx->perm, &bl.stms, &W->inner);
+    return bld_body(&bl, e->soac.fn->body->res);
+}
+
+static void emit_scatter(const Writes *W, const Vars *pat)
+{
+    Simp *S = W->S;
+    Ctx *cx = S->cx;
+    Loc loc = W->loop->loc;
+    Atom turns = W->loop->loop.bound;
+    if (turns.var)
+        turns = bld_exp(S->bl, "turns", exp_binop(cx, loc, OP_MAX, turns, atom_i64(0)));
+    Exp *iota = exp_new(cx, E_IOTA, loc), *r = exp_new(cx, E_SCATTER, loc);
+    Exp *all = exp_binop(cx, loc, OP_MUL, turns, W->scatter->soac.width);
+    iota->iota.n = bld_exp(S->bl, "all", all);
+    iota->iota.start = atom_i64(0);
+    iota->iota.stride = atom_i64(1);
+    Vars params = {0};
+    vec_push(cx->perm, &params, var_new(cx, "k", type_prim(T_I64), loc));
+    r->attrs = W->scatter->attrs;
+    r->soac.width = iota->iota.n;
+    vec_push(cx->perm, &r->soac.arrs, bld_exp(S->bl, "ks", iota));
+    r->soac.fn = lambda_new(cx, params, body_of_both(W, atom_var(params.at[0])));
+    Dest dest = W->scatter->soac.dests.at[0];
+    dest.arr = W->loop->loop.inits.at[0];
+    vec_push(cx->perm, &r->soac.dests, dest);
+    simp_emit(S, *pat, r);
+}
+
+bool simp_loop_as_scatter(Simp *S, const Vars *pat, const Exp *e)
+{
+    if (!may_be_map(e))
+        return false;
+    Writes W = {.S = S, .loop = e};
+    W.inside = varmap_new(S->cx->perm);
+    W.counts = varmap_new(S->cx->perm);
+    varset_add(W.inside, e->loop.i);
+    bound_in_body(W.inside, e->loop.body);
+    if (!find_scatter(&W))
+        return false;
+    const Exp *sc = W.scatter;
+    for (int k = 0; k < sc->soac.arrs.n; k++) {
+        varset_add(W.inside, sc->soac.fn->params.at[k]);
+        if (is_iota(S, sc->soac.arrs.at[k]))
+            varset_add(W.counts, sc->soac.fn->params.at[k]);
+    }
+    W.inner = (Stms){.at = e->loop.body->stms.at, .n = e->loop.body->stms.n - 1};
+    Stms all = {0};
+    vec_append(S->cx->perm, &all, &W.inner);
+    vec_append(S->cx->perm, &all, &sc->soac.fn->body->stms);
+    W.inner = all;
+    if (!places_differ(&W, sc->soac.fn->body->res.at, sc->soac.dests.at[0].rank))
+        return false;
+    S->changed = true;
+    emit_scatter(&W, pat);
+    return true;
 }
 
 bool simp_loop_as_map(Simp *S, const Vars *pat, const Exp *e)

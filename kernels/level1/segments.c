@@ -16,19 +16,30 @@ static const KExp *even_share(Ctx *cx, const KExp *teams, const KExp *team, cons
     return sx_select(cx, sx_sub(cx, team, one), sx_mul(cx, each, n_segs), teams);
 }
 
+/* Elements that are worth a work-item: of those that have loops, fewer, each as long as many. */
+static const KExp *worth_an_item(Ctx *cx, const Exp *e)
+{
+    enum { LOOPS = 64 };
+    const KExp *elems = sx_size(cx, SIZE_ITEM_ELEMS);
+    if (seg_is_straight(e->seg.body))
+        return elems;
+    return sx_op(cx, SX_MAX, sx_op(cx, SX_DIV, elems, sx_const(cx, LOOPS)), sx_const(cx, 1));
+}
+
 /* Threads of a team enough for `least` elements each, or up to `most` where the segments are so
  * many that fewer threads fill the device; when there are few segments, chunks so that there are
  * teams enough, of elements that are worth their work-items. Where a team is one work-item, that is
  * one a chunk, and as many chunks as keep the device busy. */
-Segments segments_plan(PlanBuild *pb, const Nest *nest, int least, int most)
+Segments segments_plan(PlanBuild *pb, const Exp *e, int least, int most)
 {
     Ctx *cx = pb->cx;
+    const Nest *nest = &e->seg.nest;
     const KExp *one = sx_const(cx, 1), *team = sx_team_size(cx);
     const KExp *s = nest_size(cx, nest, 0, nest->n - 1), *w = sx_atom(cx, nest_width(nest));
     const KExp *in_group = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team);
     const KExp *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), in_group);
     const KExp *threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, least));
-    const KExp *worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
+    const KExp *worth = sx_mul(cx, team, worth_an_item(cx, e));
     Segments sg = {.n_segs = s, .width = w};
     if (most > least) {
         const KExp *fill = sx_mul(cx, teams, team);
@@ -42,6 +53,16 @@ Segments segments_plan(PlanBuild *pb, const Nest *nest, int least, int most)
     return sg;
 }
 
+/* Long chunks begin where the memory reads neighbours at once, even those of a byte: warps that
+ * read across such places, and write there, take twice as long. */
+static const KExp *aligned(Ctx *cx, const KExp *chunk)
+{
+    enum { ALIGN = 128, LONG = 16 * ALIGN };
+    const KExp *to = sx_const(cx, ALIGN), *less = sx_sub(cx, sx_const(cx, LONG), chunk);
+    const KExp *is_short = sx_op(cx, SX_MAX, less, sx_const(cx, 0));
+    return sx_select(cx, is_short, chunk, sx_mul(cx, sx_op(cx, SX_CEILDIV, chunk, to), to));
+}
+
 void segments_cut(PlanBuild *pb, Segments *sg, const KExp *workers, const KExp *most)
 {
     Ctx *cx = pb->cx;
@@ -50,7 +71,7 @@ void segments_cut(PlanBuild *pb, Segments *sg, const KExp *workers, const KExp *
     sg->chunks = sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, share, most));
     sg->chunks = pb_let(pb, "chunks", sg->chunks);
     sg->chunk = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, sg->width, sg->chunks));
-    sg->chunk = pb_let(pb, "chunk", sg->chunk);
+    sg->chunk = pb_let(pb, "chunk", aligned(cx, pb_let(pb, "chunk", sg->chunk)));
 }
 
 Segments segments_of_partials(PlanBuild *pb, const Segments *first)
@@ -242,7 +263,7 @@ int seg_each(const Exp *e)
         bytes += prim_type_bytes[e->seg.op->params.at[j]->type.elem];
     if (!seg_is_short(e->seg.body, true) || !seg_is_short(e->seg.op->body, true))
         return 1;
-    return bytes <= 8 ? 8 : bytes <= 16 ? 4 : 1;
+    return bytes <= 8 ? 8 : bytes <= 16 ? 4 : bytes <= 32 && e->kind == E_SEGSCAN ? 2 : 1;
 }
 
 /* The elements of a tile, with gaps (see seg_stage_at). */

@@ -36,8 +36,9 @@ typedef struct {
     bool only;                                    /* is there one segment, in any case? */
 } Chunk;
 
-/* The numbers, with `least` elements a thread, up to `most` where segments are many. */
-Segments segments_plan(PlanBuild *pb, const Nest *nest, int least, int most);
+/* The numbers of e, a reduction or scan, with `least` elements a thread, up to `most` where
+ * segments are many. */
+Segments segments_plan(PlanBuild *pb, const Exp *e, int least, int most);
 /* S segments of C partial results, a second stage over them. */
 Segments segments_of_partials(PlanBuild *pb, const Segments *first);
 /* Sets chunks and chunk: a segment is cut so that all of them together give work to `workers`, into

@@ -410,7 +410,8 @@ static bool pack_begin(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     const KExp *n_segs = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n - 1);
     const KExp *w = sx_atom(cx, nest_width(&e->seg.nest)), *one = sx_const(cx, 1);
     const KExp *per = pb_let(pb, "per_group", per_group(cx, e, each));
-    const KExp *can = sx_op(cx, SX_MIN, per, sx_sub(cx, w, one));
+    /* reductions of one element are maps; of scans a work-item has several in a tile */
+    const KExp *can = sx_op(cx, SX_MIN, per, scan ? w : sx_sub(cx, w, one));
     const KExp *pays = cost_always(cx);
     if (!scan) {
         /* a tile for each compute unit at least; smaller ones are shared out better */

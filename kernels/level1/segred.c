@@ -7,7 +7,7 @@
  * consecutive elements. Operators on arrays are applied by one thread a segment. */
 #include "kernels/level1/arrive.h"
 
-enum { LEAST_ELEMS = 4, MOST_ELEMS = 16 }; /* a thread */
+enum { LEAST_ELEMS = 4, MOST_ELEMS = 16 }; /* a thread; of costly ones from 1 on */
 
 /* Thread 0 of each chunk has what its threads found together. */
 static void open_found(KGen *kg, const Chunk *n)
@@ -252,7 +252,8 @@ void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
     const Exp *e = s->exp;
-    Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e)), each = sg;
+    int least = seg_is_straight(e->seg.body) ? LEAST_ELEMS : 1;
+    Segments sg = segments_plan(pb, e, least, most_elems(pb, e)), each = sg;
     pb_if_more(pb, sg.chunks, 1);
     sg.threads = sx_team_size(cx);
     launch_arriving(pb, s, &sg, outs);

@@ -579,7 +579,7 @@ static void scan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool in
     int n = e->seg.nes.n;
     Mem **sums = NEWN(pb->cx->perm, Mem *, n), **none = NEWN(pb->cx->perm, Mem *, n);
     int each = seg_each(e);
-    Segments sg = segments_plan(pb, &e->seg.nest, each, each);
+    Segments sg = segments_plan(pb, e, each, each);
     const KExp *fits = seg_tile_fits(pb->cx, e, each);
     sg.threads = pb_let(pb, "threads", sx_select(pb->cx, fits, sg.threads, sx_const(pb->cx, 1)));
     Stage seq = scan_sequential(pb, s, &sg, outs, NULL), tiled = scan_tiled(pb, s, &sg, outs);
@@ -600,7 +600,7 @@ void segscan_scatter_chunks(PlanBuild *pb, const Stm *s, const ScanReader *reade
 {
     const Exp *e = s->exp;
     Mem **sums = NEWN(pb->cx->perm, Mem *, e->seg.nes.n);
-    Segments sg = segments_plan(pb, &e->seg.nest, 1, 1);
+    Segments sg = segments_plan(pb, e, 1, 1);
     Stage seq = scan_sequential(pb, s, &sg, NULL, reader);
     sum_chunks(pb, e, &sg, sums);
     stage_launch(&seq, &sg, sums);

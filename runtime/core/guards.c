@@ -64,11 +64,12 @@ RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t
 }
 
 RT_API bool rt_suff_balanced(rt_ctx *ctx, int param, int64_t version_par, int64_t work,
-                             int64_t spared, bool pays)
+                             int64_t spared, int64_t steps, int64_t elems)
 {
     enum { EACH = 8 }; /* for a thread, so that none is left alone for long */
     if (ctx->facts[RT_WEIGHS_LAUNCHES])
-        return rt_suff_or_pays(ctx, param, version_par, work, spared, pays);
+        return rt_suff_if(ctx, param, version_par > 0 ? mf_gain(spared, steps, elems) : 0, true,
+                          mf_pays(spared, steps, elems));
     bool fills = version_par >= EACH * ctx->facts[RT_COMPUTE_UNITS];
     return rt_suff_if(ctx, param, mf_par_in_effect(version_par, work), true, fills);
 }

@@ -319,11 +319,12 @@ RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, int64_t pays);
  * they are not, one that spares none is never taken. */
 RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work,
                             int64_t spared, bool pays);
-/* ... of a version whose parallelism is less where one element takes as long as many: where no
- * launches are weighed the default is one with which it is taken if each thread has some elements.
- */
+/* ... of a version whose time is that of its longest element, so many `steps`, by the side of one
+ * that goes over `elems` together in `spared` launches more: where launches are weighed, how often
+ * the second time goes into the first is compared (mf_gain), not parallelism. Where they are not,
+ * the default is one with which the version is taken if each thread has some elements. */
 RT_API bool rt_suff_balanced(rt_ctx *ctx, int param, int64_t version_par, int64_t work,
-                             int64_t spared, bool pays);
+                             int64_t spared, int64_t steps, int64_t elems);
 /* Can the kernel be launched with this many work-items a group, and local_bytes of local memory
  * given as arguments? Asks the device and the built kernel. False too after such a launch was
  * refused. Logs "Refused NAME: needs N bytes of local memory, the device offers M." once per cause

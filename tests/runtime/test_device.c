@@ -242,13 +242,22 @@ static void test_untuned(rt_ctx *ctx)
     ctx->facts[RT_WEIGHS_LAUNCHES] = 0;
     int64_t units = ctx->facts[RT_COMPUTE_UNITS];
     ctx->facts[RT_COMPUTE_UNITS] = 2;
-    check(rt_suff_balanced(ctx, 0, 16, 1 << 20, 5, false) &&
-              !rt_suff_balanced(ctx, 0, 15, 1 << 20, 5, true),
+    check(rt_suff_balanced(ctx, 0, 16, 1 << 20, 5, 1 << 20, 1 << 20) &&
+              !rt_suff_balanced(ctx, 0, 15, 1 << 20, 5, 1, 1 << 20),
           "... of rows: some for each thread");
     rt_set_param(ctx, "main.t", 1 << 20);
-    check(!rt_suff_balanced(ctx, 0, 16, 1 << 20, 5, true), "... tuned");
+    check(!rt_suff_balanced(ctx, 0, 16, 1 << 20, 5, 1, 1 << 20), "... tuned");
     rt_set_param(ctx, "main.t", 0);
     ctx->facts[RT_COMPUTE_UNITS] = units;
+    ctx->facts[RT_WEIGHS_LAUNCHES] = 1;
+    check(rt_suff_balanced(ctx, 0, 1, 1, 5, 8, 1) &&
+              !rt_suff_balanced(ctx, 0, 1, 1 << 20, 5, 8 << 20, 1 << 20),
+          "one row: of one point, of many");
+    rt_set_param(ctx, "main.t", RT_FULL_DEVICE * 2);
+    check(rt_suff_balanced(ctx, 0, 1, 1, 5, 8, 1) &&
+              !rt_suff_balanced(ctx, 0, 1 << 20, 1 << 20, 0, 32, 32 * RT_FULL_DEVICE),
+          "... tuned: one point still pays, what takes as long as all together does not");
+    rt_set_param(ctx, "main.t", 0);
     ctx->facts[RT_WEIGHS_LAUNCHES] = weighs;
     rt_comparisons_clear(ctx);
 }
