@@ -108,6 +108,7 @@ static void go_back(Ck *ck, const CkMark *m)
     ck->n_bindings = now.n_bindings;
     ck->zonk_round = now.zonk_round;
     ck->builtins = now.builtins;
+    ck->n_old_bindings = now.n_old_bindings;
 }
 
 /* What was found out about the declarations that stay. */

@@ -41,6 +41,17 @@ static const struct {
 #include "frontend/syntax/builtins.def"
 };
 
+/* A binding of the scheme of a builtin. It is older than all of programs, whenever the builtin was
+ * first used: how old what is looked for is (types.h) must not depend on what was used before. */
+static Binding *old_binding(Ck *ck, BindKind kind, const char *name, Loc loc)
+{
+    int younger = ck->n_bindings;
+    Binding *b = new_binding(ck, kind, name, loc);
+    ck->n_bindings = younger;
+    b->uid = OLDEST_UID + ck->n_old_bindings++;
+    return b;
+}
+
 /* --- Types ---------------------------------------------------------------------------------- */
 
 /* type~ acc 't: abstract, and of no module. */
@@ -72,7 +83,7 @@ static Binding *scheme_param(Scheme *sc, BindKind kind, const char *name)
     for (int i = 0; i < sc->params.n; i++)
         if (sc->params.at[i]->name == name && sc->params.at[i]->kind == kind)
             return sc->params.at[i];
-    Binding *b = new_binding(sc->ck, kind, name, ((Loc){0, 0}));
+    Binding *b = old_binding(sc->ck, kind, name, ((Loc){0, 0}));
     vec_push(sc->ck->a, &sc->params, b);
     return b;
 }
@@ -152,7 +163,7 @@ static AType *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindin
     }
     case TE_EXISTS:
         for (int i = 0; i < te->sizes.n; i++) {
-            Binding *b = new_binding(ck, BIND_SIZE, te->sizes.at[i].name, te->loc);
+            Binding *b = old_binding(ck, BIND_SIZE, te->sizes.at[i].name, te->loc);
             vec_push(ck->a, named, b);
             vec_push(ck->a, exists, b);
         }
@@ -161,7 +172,7 @@ static AType *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindin
         AType *p = scheme_type(sc, te->param, named, exists);
         Binding *name = NULL;
         if (te->name) {
-            name = new_binding(ck, BIND_LOCAL, te->name, te->loc);
+            name = old_binding(ck, BIND_LOCAL, te->name, te->loc);
             vec_push(ck->a, named, name);
         }
         Bindings made_up = {0};
@@ -183,7 +194,7 @@ static Binding *make(Ck *ck, const char *name, const Row *r, const PrimType *t, 
     ParseCtx ctx = {.a = ck->a, .text = r->scheme, .n = strlen(r->scheme)};
     if (!parse_text(&ctx, PARSE_TYPE))
         ice(((Loc){0, 0}), "scheme of `%s` does not parse", name);
-    Binding *b = new_binding(ck, BIND_BUILTIN, name, ((Loc){0, 0}));
+    Binding *b = old_binding(ck, BIND_BUILTIN, name, ((Loc){0, 0}));
     Scheme sc = {.ck = ck, .t = t};
     Bindings named = {0}, exists = {0};
     b->builtin = r->id;

@@ -89,7 +89,7 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
     Binding *b = find_binding(ck, name, SPACE_TERM);
     if (last_dot(name))
         note_parts(ck, name, loc, SPACE_TERM);
-    if (b && b->uid < ck->hidden) {
+    if (b && ck->hidden && b->uid < ck->hidden) {
         ck->skipped = true;
         return NULL;
     }

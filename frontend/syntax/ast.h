@@ -246,10 +246,12 @@ typedef enum {
     BIND_MODTYPE,    /* type of modules */
 } BindKind;
 
+#define OLDEST_UID (-(1 << 30))
 struct Binding {
     BindKind kind;
     const char *name; /* interned, as written; made up ones hold a character no name can hold */
-    int uid;          /* unique in the program, from 0: index for side tables (Ast.n_bindings) */
+    int uid;          /* unique in the program, from 0: index for side tables (Ast.n_bindings); of
+                       * builtins and in their types from OLDEST_UID */
     Loc loc;          /* the defining occurrence */
     const char *doc;  /* of what is declared or specified: as of a Def */
     AType *type;      /* [check] of a value name; with TY_VAR and SZ_VAR of its parameters */

@@ -189,6 +189,7 @@ AType *ty_subst(Ck *ck, AType *t, const Subst *s)
 AType *ty_instance(Ck *ck, const Binding *b, Loc loc)
 {
     Subst s = {0};
+    ck->n_bindings++; /* what stands for its parameters is younger than all before */
     for (int i = 0; i < b->tparams.n; i++) {
         Binding *p = b->tparams.at[i];
         if (p->kind == BIND_TYPE_PARAM) {

@@ -125,6 +125,7 @@ typedef struct Ck {
     int level;
     int ids; /* of inference variables and unknown sizes */
     int n_bindings;
+    int n_old_bindings; /* of the schemes of builtins */
     VEC(Undo) trail;
     VEC(Wanted) wanted;
     VEC(Def *) current; /* definitions around, to recognise recursion */

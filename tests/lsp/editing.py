@@ -119,3 +119,16 @@ def characters_of_no_program(c):
     c.change(URI, ({'start': {'line': 0, 'character': 10}, 'end': {'line': 0, 'character': 18}}, ''))
     same(c.checked(URI)[0]['range']['start'], {'line': 1, 'character': 13})
     same([s['name'] for s in c.ask('textDocument/documentSymbol', textDocument={'uri': URI})], ['f', 'g'])
+
+
+@session
+def sizes_after_changes(c):
+    """Where sizes arise is said after a change, too, when builtins have been used before it."""
+    text = 'def f [n] (xs: [n]i32) (g: [][]i32 -> i64) = g (unflatten xs)\nentry main (xs: []i32) = f xs length\n'
+
+    def notes(now):
+        (c.change if URI in c.versions else c.open)(URI, now)
+        return [n['message'] for d in c.checked(URI) if 'size `n`' in d['message'] for n in d['relatedInformation']]
+    first = notes(text)
+    same(sum('arises here' in n for n in first), 2)
+    same(notes(text.replace('[][]i32 ->', '[][]i3 ->')), first)
