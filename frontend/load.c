@@ -195,26 +195,15 @@ File *fe_parse_besides(Ast *ast, const char *path)
     return f;
 }
 
-static Ast *parse_written(Arena *a, const FePiece *p, Concrete *c)
-{
-    Ast *ast = NEW(a, Ast);
-    ast->arena = a;
-    ast->syntax_ok = true;
-    ast->main = parse_file(ast, p, c, &ast->syntax_ok);
-    return ast->syntax_ok ? ast : NULL;
-}
-
 Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete)
 {
+    Ast *ast = NEW(a, Ast);
     *concrete = NEW(a, Concrete);
-    return parse_written(a, &(FePiece){.name = name, .text = text, .n = n}, *concrete);
-}
-
-Ast *fe_parse_flat(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete)
-{
-    *concrete = NEW(a, Concrete);
-    (*concrete)->flat = true;
-    return parse_written(a, &(FePiece){.name = name, .text = text, .n = n}, *concrete);
+    ast->arena = a;
+    ast->syntax_ok = true;
+    ast->main =
+        parse_file(ast, &(FePiece){.name = name, .text = text, .n = n}, *concrete, &ast->syntax_ok);
+    return ast->syntax_ok ? ast : NULL;
 }
 
 Ast *fe_load(Arena *a, const char *path)

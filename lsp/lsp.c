@@ -124,7 +124,7 @@ static bool write_output(Server *s)
 /* One turn; false: the editor is gone. */
 static bool turn(Server *s)
 {
-    enum { IN, OUT, TASKS, WORKERS = TASKS + MAX_TASKS, ALL = WORKERS + MAX_WORKERS };
+    enum { IN, OUT, TEXTS, TASKS, WORKERS = TASKS + MAX_TASKS, ALL = WORKERS + MAX_WORKERS };
     enum { MAX_WAITING = 16 << 20 };
     struct pollfd fds[ALL];
     bool busy = false; /* with what can be done without waiting */
@@ -133,6 +133,8 @@ static bool turn(Server *s)
         busy |= d->stale && server_may_check(s);
     fds[IN] = (struct pollfd){.fd = s->out.n < MAX_WAITING ? STDIN_FILENO : -1, .events = POLLIN};
     fds[OUT] = (struct pollfd){.fd = s->out.n ? STDOUT_FILENO : -1, .events = POLLOUT};
+    fds[TEXTS] =
+        (struct pollfd){.fd = s->texts.process.pid ? s->texts.process.fd : -1, .events = POLLIN};
     for (int i = 0; i < MAX_TASKS; i++)
         fds[TASKS + i] =
             (struct pollfd){.fd = s->tasks[i].job.fd ? s->tasks[i].job.fd : -1, .events = POLLIN};
@@ -144,6 +146,8 @@ static bool turn(Server *s)
     for (int i = 0; i < MAX_WORKERS; i++)
         if (fds[WORKERS + i].revents)
             server_bury(s, &s->workers[i]);
+    if (fds[TEXTS].revents)
+        server_bury(s, &s->texts);
     for (int i = 0; i < MAX_TASKS; i++)
         if (fds[TASKS + i].revents && job_read(&s->tasks[i].job))
             finish(s, &s->tasks[i]);

@@ -3,6 +3,7 @@
 #include "lsp/server.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -22,7 +23,8 @@ enum {
 /* Who answers a request. */
 typedef enum {
     BY_SERVER, /* at once */
-    BY_JOB,    /* of the text alone, or of no document */
+    BY_JOB,    /* of no document */
+    BY_TEXT,   /* of the text alone */
     BY_READY,  /* so, unless there is a worker that is ready: it makes a tree of its own anyway */
     BY_WORKER, /* a fork of the worker that knows the document, ... */
     BY_LOOK,   /* ... also as it was when it parsed, ... */
@@ -67,15 +69,15 @@ static const Request requests[] = {
           "documentSymbolProvider", "true"),
     QUERY("workspace/symbol", query_workspace_symbols, BY_JOB, 0, "query",
           "workspaceSymbolProvider", "true"),
-    QUERY("textDocument/formatting", query_formatting, BY_JOB, WANTS_DOCUMENT, NULL,
+    QUERY("textDocument/formatting", query_formatting, BY_TEXT, WANTS_DOCUMENT, NULL,
           "documentFormattingProvider", "true"),
     QUERY("textDocument/inlayHint", query_hints, BY_LOOK, WANTS_DOCUMENT | WANTS_RANGE, NULL,
           "inlayHintProvider", "true"),
     QUERY("textDocument/codeAction", query_actions, BY_WORKER, WANTS_DOCUMENT | WANTS_RANGE, NULL,
           "codeActionProvider", "{\"codeActionKinds\":[\"quickfix\"]}"),
-    QUERY("textDocument/foldingRange", query_folds, BY_JOB, WANTS_DOCUMENT, NULL,
+    QUERY("textDocument/foldingRange", query_folds, BY_TEXT, WANTS_DOCUMENT, NULL,
           "foldingRangeProvider", "true"),
-    QUERY("textDocument/selectionRange", query_selection, BY_JOB, WANTS_DOCUMENT | WANTS_POSITIONS,
+    QUERY("textDocument/selectionRange", query_selection, BY_TEXT, WANTS_DOCUMENT | WANTS_POSITIONS,
           NULL, "selectionRangeProvider", "true"),
     QUERY("textDocument/semanticTokens/full", query_tokens, BY_LOOK, WANTS_DOCUMENT, NULL,
           "semanticTokensProvider", SEMANTIC_TOKENS_OFFERED),
@@ -170,6 +172,63 @@ static char *job(void *env)
     return answer(ask->request, &ask->q);
 }
 
+/* The request of a question, which begins with its number in the table. */
+static const Request *request_in(const char *question)
+{
+    return &requests[atoi(question)];
+}
+
+/* --- The process for texts ------------------------------------------------------------------ */
+
+/* It answers by itself, not by forks: it knows nothing that would be lost with it, and its memory
+ * is there already. A question is the number of the request, the length of the parameters, these,
+ * and the text. */
+static char *answer_of_text(void *env, const char *question)
+{
+    const Query *all = &((Asked *)env)->q;
+    char *params;
+    size_t n = strtoul(strchr(question, ' ') + 1, &params, 10);
+    Query q = {.a = arena_new(), .client = all->client, .params = cJSON_ParseWithLength(params, n)};
+    Document d = {.uri = (char *)json_string(q.params, "textDocument.uri"),
+                  .path = uri_path(json_string(q.params, "textDocument.uri")),
+                  .text = params + n};
+    d.n = strlen(d.text);
+    q.docs = &(Documents){&d};
+    wrong_params(request_in(question), q.params, &q); /* they are right */
+    char *text = answer(request_in(question), &q);
+    diag_reset();
+    cJSON_Delete((cJSON *)q.params);
+    free(d.path);
+    arena_free(q.a);
+    return text;
+}
+
+static char *begin_texts(void *env)
+{
+    (void)env;
+    mallopt(M_MMAP_THRESHOLD, KEPT_MEMORY); /* so that free memory is kept */
+    mallopt(M_TRIM_THRESHOLD, KEPT_MEMORY);
+    return mem_or_exit(strdup(""));
+}
+
+static const ForkServerLife texts_life = {begin_texts, answer_of_text, NULL};
+
+/* Asks it, which is started if there is none; false: it cannot be asked. */
+static bool ask_texts(Server *s, const Request *r, const Query *q, Task *t)
+{
+    Asked ask = {NULL, {.client = &s->client}};
+    char *params = mem_or_exit(cJSON_PrintUnformatted(q->params));
+    Out o = {0};
+    out_printf(&o, "%d %zu%s%s", (int)(r - requests), strlen(params), params, q->doc->text);
+    bool asked = server_start_texts(s, &texts_life, &ask) &&
+                 fork_server_ask(&s->texts.process, o.text, &t->job);
+    if (asked)
+        t->worker = &s->texts;
+    out_free(&o);
+    free(params);
+    return asked;
+}
+
 /* --- A worker ------------------------------------------------------------------------------- */
 
 /* [path, stamp or null] of each. */
@@ -214,13 +273,8 @@ static char *begin_worker(void *env)
     return diagnose(q);
 }
 
-/* A question to a worker is NEW_TEXT, version and text that the document has now, or the number of
- * the request in the table, and parameters. */
-static const Request *request_in(const char *question)
-{
-    return &requests[atoi(question)];
-}
-
+/* A question is NEW_TEXT, version and text that the document has now, or a request and its
+ * parameters. */
 static char *prepare_worker(void *env, const char *question)
 {
     Query *q = &((Asked *)env)->q;
@@ -308,7 +362,8 @@ static bool start_query(Server *s, const Request *r, const cJSON *message)
     if (!find_worker(s, r, (Document *)ask.q.doc, &w))
         return false;
     Task *t = server_idle_task(s);
-    if ((w && ask_worker(w, r, params, t)) || job_start(&t->job, job, &ask))
+    if ((w && ask_worker(w, r, params, t)) || (r->by == BY_TEXT && ask_texts(s, r, &ask.q, t)) ||
+        job_start(&t->job, job, &ask))
         t->request = cJSON_Duplicate(message, true);
     else
         server_refuse(s, id, ERROR_INTERNAL, "cannot start a process: %s", strerror(errno));

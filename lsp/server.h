@@ -35,6 +35,9 @@ typedef struct {
 /* What a question to it begins with that is the new text. */
 enum { NEW_TEXT = '=' }; /* ... VERSION TEXT */
 enum { MAX_WORKERS = 8, MAX_WORKER_MB = 256, MAX_GROWTH = 4, MAX_GOING_ON_MS = 2000 };
+/* How often the process for texts is asked, which remembers all names that it has seen; how much
+ * free memory it keeps. */
+enum { MAX_TEXTS = 1000, KEPT_MEMORY = 32 << 20 };
 
 /* A job, and what it is for. */
 typedef struct {
@@ -53,6 +56,7 @@ typedef struct {
     unsigned long changes; /* of documents and folders, so far */
     unsigned long uses;    /* of workers */
     Worker workers[MAX_WORKERS];
+    Worker texts; /* of no document: answers what is asked of a text alone */
     Task tasks[MAX_TASKS];
     cJSON *waiting; /* messages not looked at yet, in order */
     Buffer in, out;
@@ -85,6 +89,8 @@ Worker *server_worker(Server *s, Document *d, bool of_all);
  * has that which is behind go on. NULL: it cannot be (errno). */
 Worker *server_start_worker(Server *s, Document *d, Task *first, const ForkServerLife *life,
                             void *env);
+/* Starts the process for texts, unless there is one; false: it cannot be (errno). */
+bool server_start_texts(Server *s, const ForkServerLife *life, void *env);
 /* It has made the diagnostics, in so much memory and time. */
 void worker_has_begun(Worker *w, double mb, double ms);
 /* Does without those that do not go on in time, as they hang: what they were asked is asked again.

@@ -64,7 +64,8 @@ static void end_worker(Worker *w)
 
 void server_settle(Server *s, Worker *w)
 {
-    if (w->process.pid && (!w->doc || w->large) && !is_busy(s, w))
+    bool over = w == &s->texts ? w->used >= MAX_TEXTS : !w->doc || w->large;
+    if (w->process.pid && over && !is_busy(s, w))
         end_worker(w);
 }
 
@@ -187,6 +188,19 @@ Worker *server_start_worker(Server *s, Document *d, Task *first, const ForkServe
     return w;
 }
 
+bool server_start_texts(Server *s, const ForkServerLife *life, void *env)
+{
+    Job ready;
+    s->texts.used++;
+    if (s->texts.process.pid)
+        return true;
+    if (!fork_server_start(&s->texts.process, &ready, life, env))
+        return false;
+    job_cancel(&ready); /* questions wait until it is */
+    s->texts.used = 1;
+    return true;
+}
+
 void worker_has_begun(Worker *w, double mb, double ms)
 {
     w->first_mb = w->going_on ? w->first_mb : mb;
@@ -243,4 +257,6 @@ void server_end_workers(Server *s)
     for (int i = 0; i < MAX_WORKERS; i++)
         if (s->workers[i].process.pid)
             end_worker(&s->workers[i]);
+    if (s->texts.process.pid)
+        end_worker(&s->texts);
 }

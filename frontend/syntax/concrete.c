@@ -58,6 +58,10 @@ void concrete_reduce(ParseCtx *ctx, CNodeKind kind, const CSymbol *symbols, int 
 {
     Concrete *c = ctx->concrete;
     int used = 0, parts = 0;
+    if (n == 1 && symbols[0].kind != CN_TOKEN) { /* it stays what it is, as most do */
+        c->root = vec_last(&c->stack);
+        return;
+    }
     for (int i = 0; i < n; i++)
         used += symbols[i].kind != CN_TOKEN;
     CNode **at = c->stack.at + (c->stack.n - used), *only = NULL, *made = NULL;

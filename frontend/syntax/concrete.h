@@ -65,8 +65,14 @@ typedef struct {
 /* Parses a text as a file of that name, whose imports are not looked at; its tree, and what is
  * written. NULL after syntax errors (reported). (load.c) */
 Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete);
-/* The same with tokens and comments alone of what is written. */
-Ast *fe_parse_flat(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete);
+/* The tokens and comments of a text alone; NULL after errors of single tokens (reported; offsets
+ * begin at 0). (parse.c) */
+Concrete *fe_scan(Arena *a, const char *text, size_t n);
+
+/* --- lex.l --- */
+
+/* The next token of a scanner (scan_begin), with its value and place; kept in ParseCtx.concrete. */
+int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
 
 /* --- concrete.c --- */
 

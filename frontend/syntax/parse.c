@@ -13,3 +13,16 @@ bool parse_text(ParseCtx *ctx, ParseAs as)
     scan_end(scanner);
     return ctx->errors == 0;
 }
+
+Concrete *fe_scan(Arena *a, const char *text, size_t n)
+{
+    Concrete *c = NEW(a, Concrete);
+    ParseCtx ctx = {.a = a, .text = text, .n = n, .concrete = c};
+    void *scanner = scan_begin(&ctx);
+    YYSTYPE value;
+    Loc loc = {0, 0};
+    while (sf_next_token(&value, &loc, scanner) != YYEOF) {
+    }
+    scan_end(scanner);
+    return ctx.errors ? NULL : c;
+}

@@ -53,7 +53,6 @@
 #include <ctype.h>
 #include <string.h>
 
-int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
 #define yylex sf_next_token
 #define YYMAXDEPTH 400000 /* states: a `let` takes five; the depth of trees is limited in ast.c */
 #define YYMALLOC(n) arena_alloc(ctx->a, n) /* so that no memory is no memory, and not too deep */

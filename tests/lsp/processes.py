@@ -177,6 +177,40 @@ def a_worker_hangs(c):
 
 
 @session
+def texts_have_a_process(c):
+    """What is asked of a text alone is answered by one process, of whatever document; one that is killed costs at most an answer."""
+    texts = {f'file:///nowhere/{k}.sf': f'def f{k}  =  {k}\n' for k in range(3)}
+
+    def formatted(uri):
+        m = c.answer(c.start('textDocument/formatting', textDocument={'uri': uri}, options={}))
+        return m['result'][0]['newText'] if 'result' in m else m['error']['message']
+    for uri, text in texts.items():
+        c.open(uri, text)
+    for uri in texts:
+        same(c.checked(uri), [])
+    workers = set(children(c.process.pid))
+    for uri, text in texts.items():
+        for _ in range(2):
+            same(formatted(uri), text.replace('  ', ' '))
+    texts_process, = set(children(c.process.pid)) - workers
+    os.kill(texts_process, signal.SIGKILL)
+    until(lambda: set(children(c.process.pid)) == workers, 'the killed process is waited for')
+    same(formatted(uri), text.replace('  ', ' '))
+    texts_process, = set(children(c.process.pid)) - workers
+    os.kill(texts_process, signal.SIGSTOP)
+    k = c.start('textDocument/formatting', textDocument={'uri': uri}, options={})
+    c.tell('$/cancelRequest', id=k)
+    same(c.answer(k)['error']['code'], -32800)
+    k = c.start('textDocument/formatting', textDocument={'uri': uri}, options={})
+    os.kill(texts_process, signal.SIGKILL)
+    same(c.answer(k)['error']['message'], 'minifut failed on this program: it ended by signal 9')
+    same(formatted(uri), text.replace('  ', ' '))
+    large = 'def  g = 1 -- ' + 10 ** 6 * 'x' + '\n'
+    c.change(uri, large)
+    same(formatted(uri), large.replace('  ', ' '))
+
+
+@session
 def large_questions(c):
     """More than a socket takes at once."""
     c.open(URI, 'def f (abc: i32) = acb\n')
