@@ -109,6 +109,12 @@ void out_quoted(Out *o, const char *s)
     out_puts(o, "\"");
     for (size_t k; *s; s += k) {
         unsigned char c = (unsigned char)*s;
+        for (k = 0; s[k] >= ' ' && s[k] < 0x7f && s[k] != '"' && s[k] != '\\';)
+            k++;
+        if (k) { /* most of it */
+            out_putn(o, s, k);
+            continue;
+        }
         k = utf8_length(s);
         if (c == '"' || c == '\\')
             out_printf(o, "\\%c", c);

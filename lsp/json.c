@@ -1,9 +1,8 @@
 /* Values of the protocol from and to JSON. */
 #include "lsp/json.h"
 
-#include "base/out.h"
+#include "base/diag.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,30 +40,74 @@ bool json_read_position(const cJSON *at, Position *p)
     return read_count(at, "line", &p->line) && read_count(at, "character", &p->unit);
 }
 
-/* As text: there are many, and the library prints numbers as what they may also be, fractions. */
-static cJSON *position(Position p)
+/* --- As text: there are many, and the library takes its time over numbers ------------------------
+ */
+
+void json_put_counts(Out *o, const uint32_t *all, int n)
 {
-    char text[64];
-    snprintf(text, sizeof text, "{\"line\":%u,\"character\":%u}", p.line, p.unit);
-    return cJSON_CreateRaw(text);
+    enum { MOST = 8, DIGITS = 10 };
+    char text[MOST * (DIGITS + 1)];
+    size_t at = sizeof text;
+    ASSERT(n <= MOST);
+    for (int i = n - 1; i >= 0; i--) {
+        uint32_t left = all[i];
+        do
+            text[--at] = (char)('0' + left % 10);
+        while (left /= 10);
+        if (i)
+            text[--at] = ',';
+    }
+    out_putn(o, text + at, sizeof text - at);
+}
+
+void json_put_position(Out *o, const Lines *l, size_t at)
+{
+    Position p = lines_position(l, at);
+    out_puts(o, "{\"line\":");
+    json_put_counts(o, &p.line, 1);
+    out_puts(o, ",\"character\":");
+    json_put_counts(o, &p.unit, 1);
+    out_puts(o, "}");
+}
+
+cJSON *json_taken(Out *o)
+{
+    char *text = out_take(o);
+    cJSON *v = cJSON_CreateRaw(text);
+    free(text);
+    return v;
 }
 
 cJSON *json_range(const Lines *l, size_t beg, size_t end)
 {
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddItemToObject(o, "start", position(lines_position(l, beg)));
-    cJSON_AddItemToObject(o, "end", position(lines_position(l, end)));
-    return o;
+    Out o = {0};
+    out_puts(&o, "{\"start\":");
+    json_put_position(&o, l, beg);
+    out_puts(&o, ",\"end\":");
+    json_put_position(&o, l, end);
+    out_puts(&o, "}");
+    return json_taken(&o);
 }
+
+/* --- Strings ------------------------------------------------------------------------------------
+ */
 
 cJSON *json_text(const char *text)
 {
     Out o = {0};
-    while (*text) {
-        size_t k = utf8_length(text);
-        out_putn(&o, k ? text : "\xef\xbf\xbd", k ? k : 3);
-        text += k ? k : 1;
+    const char *from = text;
+    for (size_t k; *text; text += k) {
+        k = (unsigned char)*text < 0x80 ? 1 : utf8_length(text);
+        if (k)
+            continue;
+        k = 1;
+        out_putn(&o, from, (size_t)(text - from));
+        out_puts(&o, "\xef\xbf\xbd");
+        from = text + k;
     }
+    if (!o.n) /* most are right */
+        return cJSON_CreateString(from);
+    out_puts(&o, from);
     char *s = out_take(&o);
     cJSON *v = cJSON_CreateString(s);
     free(s);

@@ -85,7 +85,7 @@ static void finish(Server *s, Task *t)
     if (t->doc)
         server_publish(s, t->doc, t->worker, text, why);
     else if (text && *text == JOB_ANSWER)
-        server_answer(s, id, cJSON_CreateRaw(text + 1));
+        server_answer_text(s, id, text + 1);
     else if (text)
         server_refuse(s, id, ERROR_FAILED, "%s", text + 1);
     else

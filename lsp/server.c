@@ -1,8 +1,12 @@
 /* What the server tells the editor. */
 #include "lsp/server.h"
 
+#include "base/out.h"
+
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* --- Messages to the editor ----------------------------------------------------------------- */
 
@@ -25,6 +29,18 @@ void server_answer(Server *s, const cJSON *id, cJSON *result)
     cJSON *m = reply_to(id);
     cJSON_AddItemToObject(m, "result", result ? result : cJSON_CreateNull());
     wire_put(&s->out, m);
+}
+
+void server_answer_text(Server *s, const cJSON *id, const char *result)
+{
+    char *said = mem_or_exit(id ? cJSON_PrintUnformatted(id) : strdup("null"));
+    Out o = {0};
+    out_printf(&o, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", said);
+    out_puts(&o, result);
+    out_puts(&o, "}");
+    wire_put_text(&s->out, o.text);
+    out_free(&o);
+    free(said);
 }
 
 void server_refuse(Server *s, const cJSON *id, int code, const char *fmt, ...)

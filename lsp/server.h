@@ -68,6 +68,8 @@ typedef struct {
 /* --- server.c ------------------------------------------------------------------------------- */
 
 void server_answer(Server *s, const cJSON *id, cJSON *result);
+/* The same of a result that is text already: it may be large. */
+void server_answer_text(Server *s, const cJSON *id, const char *result);
 __attribute__((format(printf, 4, 5))) void server_refuse(Server *s, const cJSON *id, int code,
                                                          const char *fmt, ...);
 void server_notify(Server *s, const char *method, cJSON *params);

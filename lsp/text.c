@@ -20,9 +20,11 @@ Lines lines_of(Arena *a, const char *text, size_t n)
 {
     Lines l = {.text = text, .n = n};
     vec_push(a, &l.begins, 0);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n'))
             vec_push(a, &l.begins, (uint32_t)(i + 1));
+        l.wide |= (unsigned char)text[i] >= 0x80;
+    }
     return l;
 }
 
@@ -39,6 +41,24 @@ static size_t character(const Lines *l, size_t at, uint32_t *units)
     return k;
 }
 
+/* Of an offset in a line. */
+static Position position_in(const Lines *l, uint32_t line, size_t offset)
+{
+    Position p = {line, 0};
+    size_t at = l->begins.at[line];
+    if (!l->wide)
+        p.unit = (uint32_t)(offset - at);
+    while (l->wide && at < offset) {
+        uint32_t units;
+        size_t k = character(l, at, &units);
+        if (at + k > offset)
+            break;
+        at += k;
+        p.unit += units;
+    }
+    return p;
+}
+
 Position lines_position(const Lines *l, size_t offset)
 {
     int lo = 0, hi = l->begins.n;
@@ -48,21 +68,17 @@ Position lines_position(const Lines *l, size_t offset)
         int mid = lo + (hi - lo) / 2;
         *(l->begins.at[mid] <= offset ? &lo : &hi) = mid;
     }
-    Position p = {(uint32_t)lo, 0};
-    for (size_t at = l->begins.at[lo]; at < offset;) {
-        uint32_t units;
-        if ((unsigned char)l->text[at] < 0x80) { /* most of them, and there are very many */
-            at++;
-            p.unit++;
-            continue;
-        }
-        size_t k = character(l, at, &units);
-        if (at + k > offset)
-            break;
-        at += k;
-        p.unit += units;
-    }
-    return p;
+    return position_in(l, (uint32_t)lo, offset);
+}
+
+Position lines_position_behind(const Lines *l, Position p, size_t offset)
+{
+    uint32_t line = p.line;
+    if (offset > l->n)
+        offset = l->n;
+    while (line + 1 < (uint32_t)l->begins.n && l->begins.at[line + 1] <= offset)
+        line++;
+    return position_in(l, line, offset);
 }
 
 size_t lines_offset(const Lines *l, Position p)

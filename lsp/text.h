@@ -26,11 +26,14 @@ typedef struct {
     const char *text;
     size_t n;
     VEC(uint32_t) begins;
+    bool wide; /* there are characters of several bytes, or units */
 } Lines;
 
 Lines lines_of(Arena *a, const char *text, size_t n);
 /* Of an offset; one inside of a character counts as that character's. */
 Position lines_position(const Lines *l, size_t offset);
+/* The same of an offset that is not far behind a position, nor before its line. */
+Position lines_position_behind(const Lines *l, Position p, size_t offset);
 /* The offset of a position; of one behind its line's end, that end; of one behind the last line,
  * the text's end. */
 size_t lines_offset(const Lines *l, Position p);

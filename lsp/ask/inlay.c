@@ -7,10 +7,10 @@
 typedef struct {
     const Query *q;
     Look look;
-    cJSON *all;
+    Out all; /* as text */
 } Hints;
 
-#define KIND_TYPE "1" /* of the protocol; as text: the library takes its time over numbers */
+#define KIND_TYPE "1" /* of the protocol */
 
 /* Puts a hint at a place, if it is in the range that was asked for. */
 static void add(Hints *h, uint32_t place, const char *text)
@@ -19,17 +19,17 @@ static void add(Hints *h, uint32_t place, const char *text)
     size_t at;
     if (!look_offset(&h->look, place, &at) || at < h->q->at || at > h->q->end)
         return;
-    cJSON *o = cJSON_CreateObject(), *range = json_range(&h->look.now, at, at);
     bool cut = strlen(text) > LONGEST;
-    cJSON_AddItemToObject(o, "position", cJSON_DetachItemFromObjectCaseSensitive(range, "start"));
-    cJSON_AddItemToObject(
-        o, "label",
-        json_text(cut ? arena_printf(h->look.a, "%.*s\xe2\x80\xa6", (int)LONGEST, text) : text));
-    if (cut)
-        cJSON_AddItemToObject(o, "tooltip", json_text(text));
-    cJSON_AddRawToObject(o, "kind", KIND_TYPE);
-    cJSON_AddItemToArray(h->all, o);
-    cJSON_Delete(range);
+    out_puts(&h->all, h->all.n ? ",{\"position\":" : "[{\"position\":");
+    json_put_position(&h->all, &h->look.now, at);
+    out_puts(&h->all, ",\"kind\":" KIND_TYPE ",\"label\":");
+    out_quoted(&h->all,
+               cut ? arena_printf(h->look.a, "%.*s\xe2\x80\xa6", (int)LONGEST, text) : text);
+    if (cut) {
+        out_puts(&h->all, ",\"tooltip\":");
+        out_quoted(&h->all, text);
+    }
+    out_puts(&h->all, "}");
 }
 
 /* Did the checker not come so far? */
@@ -178,8 +178,9 @@ static void def_hints(void *env, const Def *d)
 
 cJSON *query_hints(const Query *q)
 {
-    Hints h = {q, look_at(q->a, q->docs, q->doc, LOOK_CHECKED, q->at, q->at), cJSON_CreateArray()};
+    Hints h = {q, look_at(q->a, q->docs, q->doc, LOOK_CHECKED, q->at, q->at), {0}};
     sites_of_file(h.look.ast, h.look.ast->main,
                   &(Visit){.env = &h, .exp = exp_hints, .def = def_hints});
-    return h.all;
+    out_puts(&h.all, h.all.n ? "]" : "[]");
+    return json_taken(&h.all);
 }

@@ -31,6 +31,7 @@ typedef struct {
     VEC(Token) all;
 } Tokens;
 
+/* Those of a function are known before its parts are visited. */
 static void know_params(Tokens *t, const Pat *p)
 {
     if (p->kind == P_VAR && p->bind)
@@ -102,20 +103,22 @@ static cJSON *encoded(const Tokens *t)
     size_t done = 0;
     for (int i = 0; i < t->all.n; i++) {
         const Token *k = &t->all.at[i];
-        Position at = lines_position(&t->look->now, k->beg);
-        Position end = lines_position(&t->look->now, k->end);
-        if (k->beg < done || end.line != at.line)
+        if (k->beg < done)
+            continue;
+        Position at = lines_position_behind(&t->look->now, last, k->beg);
+        Position end = lines_position_behind(&t->look->now, at, k->end);
+        if (end.line != at.line)
             continue;
         uint32_t line = at.line - last.line, unit = line ? at.unit : at.unit - last.unit;
-        out_printf(&data, data.n ? ",%u,%u,%u,%d,%d" : "[%u,%u,%u,%d,%d", line, unit,
-                   end.unit - at.unit, k->kind, k->modifiers);
+        const uint32_t five[] = {line, unit, end.unit - at.unit, (uint32_t)k->kind,
+                                 (uint32_t)k->modifiers};
+        out_puts(&data, data.n ? "," : "[");
+        json_put_counts(&data, five, 5);
         last = at;
         done = k->end;
     }
-    out_puts(&data, data.n ? "]" : "[]"); /* as text: the library takes its time over numbers */
-    char *text = out_take(&data);
-    cJSON_AddItemToObject(o, "data", cJSON_CreateRaw(text));
-    free(text);
+    out_puts(&data, data.n ? "]" : "[]");
+    cJSON_AddItemToObject(o, "data", json_taken(&data));
     return o;
 }
 
@@ -123,8 +126,8 @@ cJSON *query_tokens(const Query *q)
 {
     Look l = look_at(q->a, q->docs, q->doc, LOOK_NAMES, 0, 0);
     Tokens t = {.look = &l, .params = ptrmap_new(q->a)};
-    sites_of_file(l.ast, l.ast->main, &(Visit){.env = &t, .exp = know_exp, .def = know_def});
-    sites_of_file(l.ast, l.ast->main, &(Visit){.env = &t, .site = add});
+    sites_of_file(l.ast, l.ast->main,
+                  &(Visit){.env = &t, .exp = know_exp, .def = know_def, .site = add});
     if (t.all.n)
         qsort(t.all.at, (size_t)t.all.n, sizeof *t.all.at, by_place);
     return encoded(&t);

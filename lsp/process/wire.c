@@ -163,13 +163,19 @@ WireStatus wire_next(Buffer *in, cJSON **out)
     return *out ? WIRE_MESSAGE : WIRE_BROKEN;
 }
 
-void wire_put(Buffer *out, cJSON *message)
+void wire_put_text(Buffer *out, const char *text)
 {
-    char *text = mem_or_exit(cJSON_PrintUnformatted(message)), header[64];
+    char header[64];
     size_t n = strlen(text);
     int k = snprintf(header, sizeof header, "%s %zu\r\n\r\n", length_key, n);
     buffer_put(out, header, (size_t)k);
     buffer_put(out, text, n);
+}
+
+void wire_put(Buffer *out, cJSON *message)
+{
+    char *text = mem_or_exit(cJSON_PrintUnformatted(message));
+    wire_put_text(out, text);
     cJSON_free(text);
     cJSON_Delete(message);
 }

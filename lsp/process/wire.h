@@ -25,7 +25,8 @@ typedef enum {
 
 /* The next message of what has been read. Behind a broken header it goes on at the next one. */
 WireStatus wire_next(Buffer *in, cJSON **out);
-/* Puts a message, which it deletes, into the output. */
+/* Puts a message, which is text already, into the output; or one, which it deletes. */
+void wire_put_text(Buffer *out, const char *text);
 void wire_put(Buffer *out, cJSON *message);
 
 #endif
