@@ -29,8 +29,9 @@ typedef struct {
     PackageFiles *packages;
     Site at;
     Family family;
-    Sites sites;  /* of all files, in the order of the walk */
-    Sites fields; /* names that stand for a field, too: {x} is {x = x} */
+    const char *name; /* what it is to be called */
+    Sites sites;      /* that concern both names, of all files, in the order of the walk */
+    Sites fields;     /* names that stand for a field, too: {x} is {x = x} */
 } Renaming;
 
 /* --- Names in texts ------------------------------------------------------------------------- */
@@ -55,10 +56,26 @@ static Loc name_within(const File *f, Loc loc, const char *name)
 
 /* --- The names of the program --------------------------------------------------------------- */
 
+/* Is it written with one of both names, or a part of what has a part of such a name? What names of
+ * another spelling mean does not depend on these. But all names stand in another order if an
+ * operator has another precedence. */
+static bool concerns(const Renaming *r, const Site *s)
+{
+    const char *const names[] = {r->family.name, r->name};
+    const File *f = look_file(&r->look, s->loc);
+    if (is_operator(r->family.name))
+        return true;
+    for (int i = 0; i < 2; i++)
+        if ((f && name_within(f, s->loc, names[i]).beg) || (s->whole && strstr(s->whole, names[i])))
+            return true;
+    return false;
+}
+
 static void keep_site(void *env, const Site *s)
 {
     Renaming *r = env;
-    vec_push(r->look.a, &r->sites, *s);
+    if (concerns(r, s))
+        vec_push(r->look.a, &r->sites, *s);
 }
 
 /* Is nothing between two places but blanks, comments, commas and what opens a record? */
@@ -77,8 +94,9 @@ static bool nothing_between(const File *f, uint32_t from, uint32_t to)
 /* A part of a record: a field of its name without one being written. */
 static void keep_field(Renaming *r, uint32_t from, Loc at, const char *name, const char *field)
 {
-    const File *f = look_file(&r->look, at);
-    if (name == field && f && from && nothing_between(f, from, at.beg))
+    bool ours = name == field && (name == r->family.name || name == r->name);
+    const File *f = ours ? look_file(&r->look, at) : NULL;
+    if (f && from && nothing_between(f, from, at.beg))
         vec_push(r->look.a, &r->fields, (Site){.loc = at, .name = name});
 }
 
@@ -433,10 +451,10 @@ static void first_error(void *env, const DiagMessage *m, const DiagMessage *note
 }
 
 /* Looks at the program as it would be. errors: those that it has. */
-static bool stays(const Renaming *r, const Documents *docs, const Document *doc, const char *name,
-                  int errors)
+static bool stays(const Renaming *r, const Documents *docs, const Document *doc, int errors)
 {
-    Renaming then = {.q = r->q};
+    Renaming then = {.q = r->q, .family.name = r->family.name, .name = r->name};
+    const char *name = r->name;
     DiagMessage first = {0};
     LookKind as_before = r->look.ast->names_only ? LOOK_NAMES : LOOK_CHECKED;
     then.look = look_at(r->look.a, docs, doc, as_before, 0, 0);
@@ -478,8 +496,8 @@ static cJSON *workspace_edit(const Query *q, cJSON *changes)
 
 cJSON *query_rename(const Query *q)
 {
-    Renaming r = {.q = q};
     const char *name = intern(json_string(q->params, "newName"));
+    Renaming r = {.q = q, .name = name};
     if (!find_name(&r) || !may_be_called(&r, name))
         return NULL;
     sites_look_at_readers(&r.look, q->client, &r.at);
@@ -505,7 +523,7 @@ cJSON *query_rename(const Query *q)
         doc = f == r.look.ast->main ? d : doc;
         cJSON_AddItemToArray(changes, edit_of(&r, f, &cs));
     }
-    if (name != r.family.name && !stays(&r, &then, doc, name, errors))
+    if (name != r.family.name && !stays(&r, &then, doc, errors))
         return NULL;
     return workspace_edit(q, changes);
 }
