@@ -28,13 +28,16 @@ typedef struct {
     bool begun;          /* it has made the diagnostics */
     bool large;          /* too large to be kept */
     double first_mb;     /* how large it was when it had begun */
-    bool unfit;          /* it has grown too much to go on, so that forks take long, or is slow */
+    bool grown;          /* so much that forks take longer: another one is made at the next rest */
+    bool unfit;          /* it has grown too much to go on, or is slow */
+    int64_t rests;       /* since when it has had nothing new to look at, in ms */
     bool behind;         /* the document has another text now, with which it can go on */
     int64_t going_on;    /* since when it does so, in ms; 0: it does not */
 } Worker;
 /* What a question to it begins with that is the new text. */
 enum { NEW_TEXT = '=' }; /* ... VERSION TEXT */
-enum { MAX_WORKERS = 8, MAX_WORKER_MB = 256, MAX_GROWTH = 4, MAX_GOING_ON_MS = 2000 };
+enum { MAX_WORKERS = 8, MAX_WORKER_MB = 256, MAX_GOING_ON_MS = 2000 };
+enum { GROWTH = 4, MAX_GROWTH = 10, REST_MS = 400 };
 /* How often the process for texts is asked, which remembers all names that it has seen; how much
  * free memory it keeps. */
 enum { MAX_TEXTS = 1000, KEPT_MEMORY = 32 << 20 };
@@ -95,8 +98,9 @@ Worker *server_start_worker(Server *s, Document *d, Task *first, const ForkServe
 bool server_start_texts(Server *s, const ForkServerLife *life, void *env);
 /* It has made the diagnostics, in so much memory and time. */
 void worker_has_begun(Worker *w, double mb, double ms);
-/* Does without those that do not go on in time, as they hang: what they were asked is asked again.
- * After how many ms the next one is late; -1: there is none. */
+/* Does without those that do not go on in time, as they hang: what they were asked is asked again;
+ * and without those that have grown and rest: another one looks at the document. After how many ms
+ * there is one more; -1: there is none. */
 int server_drop_late(Server *s);
 /* It has nothing more to do for one who asked: ends it if nobody will ask it again. */
 void server_settle(Server *s, Worker *w);

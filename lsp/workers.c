@@ -207,12 +207,15 @@ void worker_has_begun(Worker *w, double mb, double ms)
     w->begun = true;
     w->going_on = 0;
     w->large = mb > MAX_WORKER_MB;
+    w->grown = mb > GROWTH * w->first_mb;
     w->unfit = mb > MAX_GROWTH * w->first_mb || ms > MAX_GOING_ON_MS / 2.0;
+    w->rests = now_ms();
 }
 
-static void drop_hanging(Server *s, Worker *w)
+/* What it was asked is asked again, of another one. */
+static void replace(Server *s, Worker *w)
 {
-    w->doc->stale = w->doc->anew = true; /* another one makes the diagnostics */
+    w->doc->stale = w->doc->anew = true; /* so that there is another one */
     for (int i = 0; i < MAX_TASKS; i++) {
         Task *t = &s->tasks[i];
         if (t->worker == w && t->request) {
@@ -224,16 +227,24 @@ static void drop_hanging(Server *s, Worker *w)
     retire(s, w);
 }
 
+/* Does the text parse that its document has? Of another one the next worker would know little. */
+static bool is_whole(const Document *d)
+{
+    return d->good && d->n_good == d->n && memcmp(d->good, d->text, d->n) == 0;
+}
+
 int server_drop_late(Server *s)
 {
     int64_t first = -1, now = now_ms();
     for (int i = 0; i < MAX_WORKERS; i++) {
         Worker *w = &s->workers[i];
-        int64_t left = w->going_on + MAX_GOING_ON_MS - now;
-        if (!w->doc || !w->going_on)
+        bool rests =
+            w->doc && w->grown && !w->going_on && !w->behind && !is_busy(s, w) && is_whole(w->doc);
+        int64_t left = rests ? w->rests + REST_MS - now : w->going_on + MAX_GOING_ON_MS - now;
+        if (!w->doc || !(rests || w->going_on))
             continue;
         if (left <= 0)
-            drop_hanging(s, w);
+            replace(s, w);
         else if (first < 0 || left < first)
             first = left;
     }

@@ -151,6 +151,30 @@ def a_worker_is_kept(c):
 
 
 @session
+def a_worker_has_grown(c):
+    """... by changes: another one takes its place at the next pause, unless the text does not parse."""
+    text = program(2000)
+    c.open(URI, text)
+    worker = the_worker(c)
+    line = text.split('\n')[1]
+    at = {'start': {'line': 1, 'character': len(line)}, 'end': {'line': 1, 'character': len(line)}}
+
+    def type_in(*new):
+        for piece in new:
+            c.change(URI, (at, piece))
+            c.checked(URI)
+    type_in(*7 * ' ')
+    same(the_worker(c), worker)
+    type_in(' (')
+    time.sleep(0.6)
+    same(children(c.process.pid), [worker])
+    c.change(URI, text)
+    until(lambda: children(c.process.pid) not in ([], [worker]), 'another worker')
+    assert the_worker(c) != worker
+    holds(c.at('hover', URI, 1, 5)['contents']['value'], 'step0')
+
+
+@session
 def a_worker_is_killed(c):
     """... between requests: the next one starts another."""
     c.open(URI, program(50))
