@@ -107,6 +107,19 @@ static bool behind_case(const char *text, size_t at)
     return at > 4 && !strncmp(text + at - 4, "case", 4) && isspace((unsigned char)text[at - 5]);
 }
 
+/* A text that stands for the document's up to `end`, with what follows there up to `to`: what comes
+ * behind a definition does not matter in it. But where that is in a module, with all. */
+static Ast *parse_up_to(Look *l, const char *first, size_t end, size_t to)
+{
+    const char *rest = l->doc->text + end;
+    const char *all = arena_printf(l->a, "%s%.*s", first, (int)(to - end), rest);
+    Ast *ast = parse_whole(l, all, strlen(all));
+    if (ast->main->parsed)
+        return ast;
+    all = arena_printf(l->a, "%s%s", first, rest);
+    return parse_whole(l, all, strlen(all));
+}
+
 /* The program with a hole in the place of the word at..end, and with what its definition needs
  * there to be one, if what follows has not been written yet; NULL: it is none all the same. */
 static Ast *parse_with_hole(Look *l, size_t at, size_t end)
@@ -132,10 +145,8 @@ static Ast *parse_with_hole(Look *l, size_t at, size_t end)
         const char *def = arena_printf(l->a, "%.*s%s%.*s", (int)(at - from), text + from, hole,
                                        (int)(to - end), text + end);
         bool other = k % 3 == 0 || strcmp(close[k % 3], close[k % 3 - 1]) != 0;
-        if (other && parse(l, def, strlen(def))->main->parsed) {
-            char *whole = arena_printf(l->a, "%.*s%s%s", (int)at, text, hole, text + end);
-            return parse_whole(l, whole, strlen(whole));
-        }
+        if (other && parse(l, def, strlen(def))->main->parsed)
+            return parse_up_to(l, arena_printf(l->a, "%.*s%s", (int)at, text, hole), end, to);
     }
     return NULL;
 }

@@ -37,7 +37,7 @@ typedef struct {
 /* What a question to it begins with that is the new text. */
 enum { NEW_TEXT = '=' }; /* ... VERSION TEXT */
 enum { MAX_WORKERS = 8, MAX_WORKER_MB = 256, MAX_GOING_ON_MS = 2000 };
-enum { GROWTH = 4, MAX_GROWTH = 10, REST_MS = 400 };
+enum { GROWTH = 4, MAX_GROWTH = 6, REST_MS = 400 };
 /* How often the process for texts is asked, which remembers all names that it has seen; how much
  * free memory it keeps. */
 enum { MAX_TEXTS = 1000, KEPT_MEMORY = 32 << 20 };
