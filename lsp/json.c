@@ -40,8 +40,7 @@ bool json_read_position(const cJSON *at, Position *p)
     return read_count(at, "line", &p->line) && read_count(at, "character", &p->unit);
 }
 
-/* --- As text: there are many, and the library takes its time over numbers ------------------------
- */
+/* --- As text: there are many, and the library takes its time over numbers -------------------- */
 
 void json_put_counts(Out *o, const uint32_t *all, int n)
 {
@@ -89,8 +88,7 @@ cJSON *json_range(const Lines *l, size_t beg, size_t end)
     return json_taken(&o);
 }
 
-/* --- Strings ------------------------------------------------------------------------------------
- */
+/* --- Strings --------------------------------------------------------------------------------- */
 
 cJSON *json_text(const char *text)
 {

@@ -22,6 +22,12 @@ static int take_expression(void *env, const char *word)
     return -1;
 }
 
+/* `-1` and `-(2 * 3)`: no option is called so. */
+static int take_negative(void *env, const char *arg)
+{
+    return arg[1] && strchr("0123456789( ", arg[1]) ? take_expression(env, arg) : ARGS_UNKNOWN;
+}
+
 /* The program whose definitions the expressions have. 0, or the exit code after messages. */
 static int begin(const Command *c, Session *s)
 {
@@ -65,7 +71,7 @@ int eval_main(int argc, char **argv)
                        rows,
                        0,
                        &c,
-                       NULL,
+                       take_negative,
                        take_expression,
                        NULL,
                        NULL};

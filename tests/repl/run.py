@@ -74,6 +74,8 @@ EVAL = [
     (["1" + "+1" * 50000], 3, "", "limitation: program is nested too deeply"),
     ([], 2, "", "which expression?"),
     (["--nonsense", "1"], 2, "", "nonsense"),
+    (["-1", "-(2 * 3)", "-t", "- 1.5"], 0, "i32\ni32\nf64\n", ""),
+    (["-1", "- 2i64"], 0, "-1i32\n-2i64\n", ""),
     (["-f", "prog.sf", "main [1, 2]", "square seven", "M.z", "grade #none", "side"], 0, "[1i32, 4i32]\n49i32\n4i32\n0i32\n3i32\n", ""),
     (["-f", "prog.sf", "hidden"], 1, "", "`hidden` is `local` to `shapes.sf`"),
     (["--file=prog.sf", "-t", "grade"], 0, r"(#none | #small i32) -> i32" + "\n", ""),
