@@ -232,7 +232,11 @@ struct Exp {
             bool safe;
         } update;
         struct {
-            Atom n, start, stride; /* element i: start + i*stride; start's type is the element's */
+            /* Element i: start + i*stride; start's type is the element's. An array is empty if one
+             * of its sizes is negative: a program asserts that sizes are not where it makes arrays,
+             * and a pass may have moved this one in front of the assertion, out of a map over
+             * nothing. */
+            Atom n, start, stride;
         } iota;
         struct {
             Atoms dims; /* at least one */
