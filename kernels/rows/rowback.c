@@ -23,6 +23,11 @@ typedef struct {
     KBuf *nearest; /* work-item of the window whose group tells all; -1: none */
 } Back;
 
+static const char *kind_of(const Rows *r)
+{
+    return r->scan ? "segscan_rows_back" : "segred_rows_back";
+}
+
 static const KExp *is_first(KGen *kg)
 {
     return kg_eq(kg, kg->lid, kg_int(kg, 0));
@@ -135,10 +140,38 @@ static void scan_back(Back *k)
     row_tiles_each(k->t, WALK_SCAN, &c);
 }
 
+/* The group's tiles, then what lies before the first row that ends in them. */
+static void reduce_back(Back *k)
+{
+    RowsKernel *w = k->w;
+    KGen *kg = k->kg;
+    KBuild *b = kg->kb;
+    const Atoms *nes = &w->r->e->seg.nes;
+    Carried c = row_tiles_carry(k->t);
+    c.first = accs_like(kg, &w->ac);
+    accs_declare(kg, &c.first, nes);
+    c.first_row = kb_var(b, "first_row", T_I64, kg_int(kg, 0));
+    row_tiles_each(k->t, WALK_REDUCE, &c);
+    const KExp *ended = kb_let(b, "ended", rows_is_set(kg, kg_of(kg, c.ended)));
+    kb_if(b, is_first(kg));
+    post_tail(k, accs_now(kg, &c.tail), ended);
+    kb_end(b);
+    kb_if(b, kg_and(kg, ended, kg_lt(kg, kg_int(kg, 0), k->bd.number)));
+    accs_declare(kg, &w->ac, nes);
+    Accs before = nothing_before(k);
+    look_back(k, &before);
+    kb_if(b, is_first(kg));
+    Accs sum = accs_copy(kg, &w->ac, "sum");
+    accs_apply(kg, &sum, accs_now(kg, &before), accs_now(kg, &c.first));
+    rows_store(w, kg_of(kg, c.first_row), accs_now(kg, &sum));
+    kb_end(b);
+    kb_end(b);
+}
+
 /* The kernel; NULL if its work-items want memory of their own. */
 static Kernel *back_kernel(const Rows *r, Mem *board, KGen **made)
 {
-    RowsKernel w = rows_kernel(r, "segscan_rows_back");
+    RowsKernel w = rows_kernel(r, kind_of(r));
     KGen *kg = *made = w.kg;
     KBuild *b = kg->kb;
     RowTiles t = row_tiles(&w);
@@ -151,7 +184,10 @@ static Kernel *back_kernel(const Rows *r, Mem *board, KGen **made)
     kb_if(b, kg_lt(kg, kg_int(kg, 0), total));
     k.bd = board_open(kg, &w.ac, words, total);
     w.group = k.bd.number;
-    scan_back(&k);
+    if (r->scan)
+        scan_back(&k);
+    else
+        reduce_back(&k);
     kb_end(b);
     kb_end(b);
     return rows_need_memory(kg) ? NULL : kg_finish(kg);
@@ -171,7 +207,7 @@ bool rows_back(const Rows *r)
         pb->ops->n = n_ops;
         return false;
     }
-    pb_choose(pb, "segscan_rows_back", sx_size(cx, SIZE_LOOKS_BACK), cost_always(cx),
+    pb_choose(pb, kind_of(r), sx_size(cx, SIZE_LOOKS_BACK), cost_always(cx),
               "always: groups ask each other");
     pb_if_fits(pb, (Fit){kernel, kg->group_size, kg_local_bytes(kg)});
     rows_launch_starts(r);

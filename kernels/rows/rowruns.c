@@ -330,7 +330,12 @@ static void store_rows(const Run *u, const Carried *c)
     rows_store(w, row, accs_now(kg, &sum));
     const KExp *none = kg_eq(kg, kg_of(kg, c->ended), zero);
     kb_if(b, kg_and(kg, kg_eq(kg, r, zero), none));
-    kb_store(b, w->first, w->group, row);
+    if (c->first_row) {
+        kb_set(b, c->first_row, row);
+        accs_set(kg, &c->first, accs_now(kg, &sum));
+    } else {
+        kb_store(b, w->first, w->group, row);
+    }
     kb_end(b);
     kb_end(b);
 }
@@ -392,11 +397,9 @@ static void carry_on(const Run *u, const Carried *c)
     kg_loop_unroll(kg, STRIPS_UNROLL);
     add_strip(x, &c->tail, strip);
     kb_end(b);
-    kb_if(b, kg_lt(kg, kg_i32(kg, 0), x->rows));
-    kb_set(b, c->ended, kg_i32(kg, 1));
-    kb_if(b, kg_eq(kg, x->end, x->points));
+    const KExp *some = kg_lt(kg, kg_i32(kg, 0), x->rows);
+    kb_if(b, kg_and(kg, some, kg_eq(kg, x->end, x->points)));
     accs_set(kg, &c->tail, accs_atoms(kg, &x->w->ac, x->w->r->e->seg.nes.at));
-    kb_end(b);
     kb_end(b);
 }
 
@@ -436,4 +439,5 @@ void runs_sum(Tile *x, WalkWhat what, const Carried *c)
         carry_on(&u, c);
         kb_end(b);
     }
+    kb_set(b, c->ended, kg_op(kg, OP_MAX, kg_of(kg, c->ended), kg_op(kg, OP_MIN, x->rows, kg_i32(kg, 1))));
 }

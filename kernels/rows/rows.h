@@ -133,7 +133,9 @@ const KExp *tile_points_open(KGen *kg, int each, int unroll, const KExp **k);
  */
 typedef struct {
     Accs tail;
-    KVar *ended; /* has a row ended in the group? i32 */
+    KVar *ended;     /* has a row ended in the group? i32; known to all work-items */
+    KVar *first_row; /* the first one that does (NULL: rowback.c does not ask), and */
+    Accs first;      /* ... the group's share of it: known to the first work-item */
 } Carried;
 
 /* --- rowtiles.c: by teams ------------------------------------------------------------------- */
@@ -169,7 +171,7 @@ void runs_sum(Tile *x, WalkWhat what, const Carried *c);
 /* --- rowback.c: in one launch ---------------------------------------------------------------- */
 
 /* Launches it, and opens the branch (pb_end) for where the device cannot do that; false, with
- * nothing done, for what is never done so. */
+ * nothing done, for what is never done so. Before rows_alloc. */
 bool rows_back(const Rows *r);
 
 #endif
