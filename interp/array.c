@@ -56,7 +56,7 @@ static void buf_release(Interp *in, Buf *b)
 bool dims_are_empty(const int64_t *n, int rank)
 {
     for (int d = 0; d < rank; d++)
-        if (n[d] == 0)
+        if (n[d] <= 0)
             return true;
     return false;
 }
