@@ -232,15 +232,13 @@ struct Exp {
             bool safe;
         } update;
         struct {
-            /* Element i: start + i*stride; start's type is the element's. An array is empty if one
-             * of its sizes is negative: a program asserts that sizes are not where it makes arrays,
-             * and a pass may have moved this one in front of the assertion, out of a map over
-             * nothing. */
-            Atom n, start, stride;
+            Atom n, start, stride; /* element i: start + i*stride; start's type is the element's */
         } iota;
         struct {
-            Atoms dims; /* at least one */
-            Atom val;   /* scalar or array: result shape is dims ++ its shape */
+            /* At least one. An array of a negative size (an iota, too) is empty: passes move it out
+             * of maps over nothing, and leave the assertion inside. */
+            Atoms dims;
+            Atom val; /* scalar or array: result shape is dims ++ its shape */
         } replicate;
         struct {
             Type type;
