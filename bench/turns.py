@@ -37,6 +37,7 @@ def add_options(p, runs, seconds, least):
     p.add_argument("--runs", type=int, default=runs, help="of one program on one input (default: %(default)s)")
     p.add_argument("--seconds", type=float, default=seconds, help="for these runs, if slow (default: %(default)s)")
     p.add_argument("--least", type=int, default=least, help="runs, however slow (default: %(default)s)")
+    p.set_defaults(rounds=ROUNDS)
     p.add_argument("--limit", type=float, default=120, help="seconds for one run (default: %(default)s)")
 
 
@@ -45,9 +46,9 @@ def device_options(a):
     return ["-d", a.device] if a.device else []
 
 
-def round_of(k, n):
-    """Those of n calls that are made in round k."""
-    return slice(n * k // ROUNDS, n * (k + 1) // ROUNDS)
+def round_of(k, n, rounds=ROUNDS):
+    """Those of n calls that are made in round k of so many."""
+    return slice(n * k // rounds, n * (k + 1) // rounds)
 
 
 def first_calls(server, load, wrong, seconds):
@@ -73,9 +74,9 @@ def measure(a, fleet, load, wrong):
         except (ServerError, OSError) as e:
             fleet.drop(name)
             res[name] = {"error": str(e)}
-    for k in range(ROUNDS):
+    for k in range(a.rounds):
         for name in list(counts) if k % 2 == 0 else reversed(list(counts)):
-            calls = range(counts[name])[round_of(k, counts[name])]
+            calls = range(counts[name])[round_of(k, counts[name], a.rounds)]
             try:
                 if calls and "runtimes" in res[name]:
                     server = fleet.server(name)

@@ -144,23 +144,15 @@ static void check_that(PlanBuild *pb, Loc loc, const KExp *n, const KExp *cond, 
                        .numbers = numbers});
 }
 
-/* What the program computed is asserted to be a size where the program makes the array, but the
- * array may have been moved out of a map over nothing since then. `outer`: dimensions in front of
- * it; where one of them is 0, this one may be any number. */
-static void check_size(PlanBuild *pb, Loc loc, Atom n, const Atom *outer, int n_outer)
+/* That n is no negative number the program asserts itself, where it makes the array; the array may
+ * have been moved out of a map over nothing since then, and is empty if n is negative (ir.h). */
+static void check_size(PlanBuild *pb, Loc loc, Atom n)
 {
-    Arena *a = pb->cx->perm;
     Scalars sc = scalars_host(pb->cx->perm, pb->known);
     const KExp *x = sc.atom(sc.env, n);
-    if (!pb_is_natural(pb, n)) {
-        const KExp *ok = kx_le(a, kx_int(a, 0), x);
-        for (int k = 0; k < n_outer; k++)
-            if (outer[k].var || outer[k].c.i == 0)
-                ok = kx_or(a, kx_eq(a, sc.atom(sc.env, outer[k]), kx_int(a, 0)), ok);
-        check_that(pb, loc, x, ok, stop_text[STOP_NEGATIVE_SIZE]);
-    }
     if (!ranges_le(pb->known, n, atom_i64(MAX_SIZE), 0))
-        check_that(pb, loc, x, kx_le(a, x, kx_int(a, MAX_SIZE)), stop_text[STOP_TOO_LARGE]);
+        check_that(pb, loc, x, kx_le(pb->cx->perm, x, kx_int(pb->cx->perm, MAX_SIZE)),
+                   stop_text[STOP_TOO_LARGE]);
 }
 
 /* Is v never made? That it is not too large is checked all the same, since kernels number its
@@ -177,7 +169,7 @@ static void iota_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
-    check_size(pb, e->loc, e->iota.n, NULL, 0);
+    check_size(pb, e->loc, e->iota.n);
     if (is_computed(pb, v))
         return;
     ArrLoc dst = host_result(pb, v);
@@ -197,7 +189,7 @@ static void replicate_stm(PlanBuild *pb, const Stm *s)
     Type t = atom_type(e->replicate.val);
     const Atoms *dims = &e->replicate.dims;
     for (int k = 0; k < dims->n; k++)
-        check_size(pb, e->loc, dims->at[k], dims->at, k);
+        check_size(pb, e->loc, dims->at[k]);
     if (is_computed(pb, v))
         return;
     ArrLoc dst = host_result(pb, v);

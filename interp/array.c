@@ -56,25 +56,21 @@ static void buf_release(Interp *in, Buf *b)
 bool dims_are_empty(const int64_t *n, int rank)
 {
     for (int d = 0; d < rank; d++)
-        if (n[d] == 0)
+        if (n[d] <= 0)
             return true;
     return false;
 }
 
-static void natural_dims(Interp *in, Loc loc, int rank, const int64_t *n, int64_t *natural)
+static void natural_dims(int rank, const int64_t *n, int64_t *natural)
 {
-    bool empty = dims_are_empty(n, rank);
-    for (int d = 0; d < rank; d++) {
-        if (n[d] < 0 && !empty)
-            interp_stop(in, loc, stop_text[STOP_NEGATIVE_SIZE], &n[d], 1);
+    for (int d = 0; d < rank; d++)
         natural[d] = n[d] < 0 ? 0 : n[d];
-    }
 }
 
 Arr *arr_new(Interp *in, Loc loc, PrimType elem, int rank, const int64_t *dims)
 {
     int64_t n[RT_MAX_RANK], stride[RT_MAX_RANK], bytes = prim_type_bytes[elem];
-    natural_dims(in, loc, rank, dims, n);
+    natural_dims(rank, dims, n);
     for (int d = rank - 1; d >= 0; d--) {
         stride[d] = bytes;
         bytes = mf_size_mul(bytes, n[d]);

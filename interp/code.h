@@ -40,8 +40,8 @@ _Noreturn void interp_stop(Interp *in, Loc loc, const char *text, const int64_t 
 _Noreturn void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Is one of the dimensions 0? Then the others may be any number, even a negative one, which counts
- * as 0: they were simplified inside a nest, whose widths are not 0 there, and moved out of it. */
+/* Is one of the dimensions 0? A negative one counts as 0: it was simplified inside a nest, whose
+ * widths are not 0 there, and moved out of it, or an array was (ir.h). */
 bool dims_are_empty(const int64_t *n, int rank);
 
 /* Fresh array with undefined elements, one reference. Errors: negative size, out of memory. */

@@ -30,9 +30,16 @@ static void bind_row(Run *r, Opd x, const Arr *a, int64_t i)
     slot_set_array(r->in, x.slot, v);
 }
 
-static void open_dim(Run *r, DimCode *d)
+/* Of nothing that was moved out of nothing it may be any number (ir.h). */
+static int64_t natural_width(const Run *r, const DimCode *d)
 {
     int64_t width = r->in->slots[d->width].i;
+    return width < 0 ? 0 : width;
+}
+
+static void open_dim(Run *r, DimCode *d)
+{
+    int64_t width = natural_width(r, d);
     for (int j = 0; j < d->n; j++) {
         Arr *a = interp_array(r->in, d->arrs[j], r->loc);
         if (a->n[0] != width || (a->rank > 1) != d->xs[j].is_array)
@@ -413,27 +420,14 @@ static void dimension(Run *r, int d)
     if (dim->row >= 0)
         ragged_dimension(r, dim);
     else
-        line(r, d, 0, r->in->slots[dim->width].i);
+        line(r, d, 0, natural_width(r, dim));
     close_dim(r, dim);
-}
-
-/* Inside of nothing a width may be any number. */
-static void check_widths(const Run *r)
-{
-    for (int d = 0; d < r->x->n_dims; d++) {
-        const int64_t *width = &r->in->slots[r->x->dims[d].width].i;
-        if (*width < 0)
-            interp_stop(r->in, r->loc, stop_text[STOP_NEGATIVE_SIZE], width, 1);
-        if (*width == 0)
-            return;
-    }
 }
 
 void interp_soac(Interp *in, const Ins *p)
 {
     SoacCode *x = p->soac;
     Run r = {in, x, p->e->loc};
-    check_widths(&r);
     for (int d = 0; d < x->n_dests; d++)
         x->out[d] = arr_unique(in, r.loc, interp_take(in, x->dests[d].arr, r.loc).a);
     for (int k = 0; !x->n_dests && k < x->n_dst; k++) {

@@ -235,8 +235,10 @@ struct Exp {
             Atom n, start, stride; /* element i: start + i*stride; start's type is the element's */
         } iota;
         struct {
-            Atoms dims; /* at least one */
-            Atom val;   /* scalar or array: result shape is dims ++ its shape */
+            /* At least one. An array of a negative size (an iota, too) is empty: passes move it out
+             * of maps over nothing, and leave the assertion inside. */
+            Atoms dims;
+            Atom val; /* scalar or array: result shape is dims ++ its shape */
         } replicate;
         struct {
             Type type;

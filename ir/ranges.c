@@ -456,7 +456,8 @@ void ranges_bind(Ranges *ra, const Vars *pat, const Exp *e)
     for (int k = 0; k < pat->n; k++) {
         Def d = {e, k};
         varmap_put(ra->defs, pat->at[k], arena_memdup(ra->cx->perm, &d, sizeof d));
-        ranges_type(ra, pat->at[k]->type);
+        if (e->kind != E_IOTA && e->kind != E_REPLICATE) /* moved ones may have any size (ir.h) */
+            ranges_type(ra, pat->at[k]->type);
         def_fact(ra, pat->at[k]);
     }
     if (e->kind == E_ASSERT)

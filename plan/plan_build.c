@@ -27,11 +27,6 @@ const ArrLoc *pb_loc(const PlanBuild *pb, const Var *arr)
     return l;
 }
 
-bool pb_is_natural(const PlanBuild *pb, Atom n)
-{
-    return ranges_le(pb->known, atom_i64(0), n, 0);
-}
-
 void pb_know_sizes(const PlanBuild *pb, Ranges *ra)
 {
     const Vars *sizes = &pb->entry->sizes;

@@ -38,7 +38,6 @@ void pb_splice(PlanBuild *pb, const PlanBuild *piece);
 /* --- What is known ------------------------------------------------------------------------- */
 
 const ArrLoc *pb_loc(const PlanBuild *pb, const Var *arr); /* where it lies; ice if unknown */
-bool pb_is_natural(const PlanBuild *pb, Atom n);           /* surely not negative */
 /* Enters what holds of the sizes of the entry's parameters. */
 void pb_know_sizes(const PlanBuild *pb, Ranges *ra);
 

@@ -84,20 +84,26 @@ static void draw(KGen *kg, KBuf *words, KBuf *drawn, const KExp *total)
 
 /* A mark is twice the launch's number, plus 2 since words are 0 at first; one more says that it is
  * all. */
-Board board_open(KGen *kg, const Accs *ac, KBuf *words, const KExp *total)
+void board_recall(Board *bd)
 {
+    KGen *kg = bd->kg;
     KBuild *b = kg->kb;
     Arena *a = kg->cx->perm;
+    const KExp *word = kb_load(b, "word", bd->drawn, kg_int(kg, 0));
+    /* It lies between these; passes are to see it. */
+    const KExp *number = kg_min(kg, number_in(kg, word), kg_sub(kg, bd->total, kg_int(kg, 1)));
+    bd->number = kb_let(b, "number", kg_max(kg, kg_int(kg, 0), number));
+    const KExp *launch = kx_prim2(a, OP_ADD, upper(kg, word), word_const(kg, 1));
+    bd->part = kb_let(b, "part", lower(kg, raised(kg, launch, 1)));
+    bd->whole = kb_let(b, "whole", kx_prim2(a, OP_OR, bd->part, word_const(kg, 1)));
+}
+
+Board board_open(KGen *kg, const Accs *ac, KBuf *words, const KExp *total)
+{
     KBuf *drawn = kg_param_local(kg, "drawn", T_U64, sx_const(kg->cx, 1));
     draw(kg, words, drawn, total);
-    const KExp *word = kb_load(b, "word", drawn, kg_int(kg, 0));
-    Board bd = {.kg = kg, .ac = ac, .words = words};
-    /* It lies between these; passes are to see it. */
-    const KExp *number = kg_min(kg, number_in(kg, word), kg_sub(kg, total, kg_int(kg, 1)));
-    bd.number = kb_let(b, "number", kg_max(kg, kg_int(kg, 0), number));
-    const KExp *launch = kx_prim2(a, OP_ADD, upper(kg, word), word_const(kg, 1));
-    bd.part = kb_let(b, "part", lower(kg, raised(kg, launch, 1)));
-    bd.whole = kb_let(b, "whole", kx_prim2(a, OP_OR, bd.part, word_const(kg, 1)));
+    Board bd = {.kg = kg, .ac = ac, .words = words, .drawn = drawn, .total = total};
+    board_recall(&bd);
     return bd;
 }
 
@@ -138,20 +144,37 @@ void board_post(const Board *bd, const KExp **x, const KExp *mark)
     }
 }
 
-/* Do all words have one mark of this launch? */
-static const KExp *is_there(const Board *bd, KVar *const *seen, int n)
+/* The words of a group. */
+typedef struct {
+    const KExp *number;
+    KVar **seen;
+} Line;
+
+/* Do all words of a line have one mark of this launch? */
+static const KExp *is_there(const Board *bd, const Line *line, int n)
 {
     KGen *kg = bd->kg;
     Arena *a = kg->cx->perm;
-    const KExp *mark = upper(kg, kg_of(kg, seen[0]));
+    const KExp *mark = upper(kg, kg_of(kg, line->seen[0]));
     const KExp *there = kg_eq(kg, kx_prim2(a, OP_OR, mark, word_const(kg, 1)), bd->whole);
     for (int k = 1; k < n; k++)
-        there = kg_and(kg, there, kg_eq(kg, upper(kg, kg_of(kg, seen[k])), mark));
+        there = kg_and(kg, there, kg_eq(kg, upper(kg, kg_of(kg, line->seen[k])), mark));
     return there;
 }
 
-/* Looks until the words are there; gives up where that cannot be. */
-static void look(const Board *bd, const KExp *number, KVar *const *seen, int n)
+static void peek(const Board *bd, const Line *line, int n)
+{
+    KBuild *b = bd->kg->kb;
+    for (int k = 0; k < n; k++) {
+        const KExp *at = word_at(bd, line->number, k);
+        KVar *word = kb_var_new(b, "word", ktype(T_U64));
+        kb_stm(b, (KStm){.kind = KST_PEEK, .var = word, .buf = bd->words, .x = {at}});
+        kb_set(b, line->seen[k], kg_of(bd->kg, word));
+    }
+}
+
+/* Looks until the n words of each line are there; gives up where that cannot be. */
+static void look(const Board *bd, const Line *lines, int n_lines, int n)
 {
     KGen *kg = bd->kg;
     KBuild *b = kg->kb;
@@ -160,15 +183,13 @@ static void look(const Board *bd, const KExp *number, KVar *const *seen, int n)
                *most = kx_conv(a, T_I32, kg_int(kg, MOST_LOOKS));
     KVar *looks = kb_var(b, "looks", T_I32, kg_zero(kg, T_I32));
     KStm *again = kb_do(b);
-    for (int k = 0; k < n; k++) {
-        KVar *word = kb_var_new(b, "word", ktype(T_U64));
-        kb_stm(
-            b,
-            (KStm){.kind = KST_PEEK, .var = word, .buf = bd->words, .x = {word_at(bd, number, k)}});
-        kb_set(b, seen[k], kg_of(kg, word));
-    }
+    const KExp *there = kx_bool(a, true);
+    for (int i = 0; i < n_lines; i++)
+        peek(bd, &lines[i], n);
+    for (int i = 0; i < n_lines; i++)
+        there = kg_and(kg, there, is_there(bd, &lines[i], n));
     kb_set(b, looks, kx_prim2(a, OP_ADD, kg_of(kg, looks), one));
-    const KExp *missing = kx_not(a, is_there(bd, seen, n));
+    const KExp *missing = kx_not(a, there);
     kb_do_end(b, again, kg_and(kg, missing, kg_lt(kg, kg_of(kg, looks), most)));
     kb_if(b, missing);
     const char *msg = "internal error: a work-group waited in vain for another one";
@@ -177,20 +198,41 @@ static void look(const Board *bd, const KExp *number, KVar *const *seen, int n)
     kb_end(b);
 }
 
-const KExp *board_wait(const Board *bd, const KExp *number, const Accs *x)
+/* x := the values of a line. */
+static void take(const Board *bd, const Line *line, const Accs *x)
 {
     KGen *kg = bd->kg;
     Arena *a = kg->cx->perm;
-    int n = words_of_all(x);
-    KVar **seen = NEWN(a, KVar *, n);
-    for (int k = 0; k < n; k++)
-        seen[k] = kb_var(kg->kb, "seen", T_U64, word_const(kg, 0));
-    look(bd, number, seen, n);
     for (int j = 0, k = 0; j < x->n; k += words_of(x->types[j++])) {
-        const KExp *bits = lower(kg, kg_of(kg, seen[k]));
+        const KExp *bits = lower(kg, kg_of(kg, line->seen[k]));
         if (words_of(x->types[j]) == 2)
-            bits = kx_prim2(a, OP_OR, bits, raised(kg, kg_of(kg, seen[k + 1]), HALF));
+            bits = kx_prim2(a, OP_OR, bits, raised(kg, kg_of(kg, line->seen[k + 1]), HALF));
         kb_set(kg->kb, x->acc[j], board_value(kg, x->types[j], bits));
     }
-    return kx_ne(a, upper(kg, kg_of(kg, seen[0])), bd->part);
+}
+
+void board_wait_for(const Board *bd, int n, const KExp *const *number, const Accs *x,
+                    const KExp **whole)
+{
+    KGen *kg = bd->kg;
+    Arena *a = kg->cx->perm;
+    int n_words = words_of_all(x);
+    Line *lines = NEWN(a, Line, n);
+    for (int i = 0; i < n; i++) {
+        lines[i] = (Line){number[i], NEWN(a, KVar *, n_words)};
+        for (int k = 0; k < n_words; k++)
+            lines[i].seen[k] = kb_var(kg->kb, "seen", T_U64, word_const(kg, 0));
+    }
+    look(bd, lines, n, n_words);
+    for (int i = 0; i < n; i++) {
+        take(bd, &lines[i], &x[i]);
+        whole[i] = kx_ne(a, upper(kg, kg_of(kg, lines[i].seen[0])), bd->part);
+    }
+}
+
+const KExp *board_wait(const Board *bd, const KExp *number, const Accs *x)
+{
+    const KExp *whole;
+    board_wait_for(bd, 1, &number, x, &whole);
+    return whole;
 }

@@ -22,6 +22,8 @@ typedef struct {
     KGen *kg;
     const Accs *ac;
     KBuf *words;
+    KBuf *drawn; /* in local memory: what the group drew */
+    const KExp *total;
     const KExp *number;       /* of this group */
     const KExp *part, *whole; /* marks of this launch: not all yet; all */
 } Board;
@@ -33,11 +35,16 @@ const KExp *board_bytes(Ctx *cx, const KExp *groups);
 /* Draws the group's number, of `total`, which is the number of groups that the launch has. A
  * barrier. `words`: of the launch, from kg_param_mem. */
 Board board_open(KGen *kg, const Accs *ac, KBuf *words, const KExp *total);
+/* The same once more, behind long code that would keep it in registers. */
+void board_recall(Board *bd);
 /* One work-item writes the group's values. */
 void board_post(const Board *bd, const KExp **x, const KExp *mark);
 /* This work-item waits until that group has written values, which become those of x. Are they all
  * that it will find? */
 const KExp *board_wait(const Board *bd, const KExp *number, const Accs *x);
+/* The same of n groups, whose words are looked at together. whole: of each, its answer. */
+void board_wait_for(const Board *bd, int n, const KExp *const *number, const Accs *x,
+                    const KExp **whole);
 
 /* The bits of a value as a word of 32 or 64 bits, and back from either. */
 const KExp *board_bits(KGen *kg, const KExp *x);

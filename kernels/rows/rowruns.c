@@ -13,7 +13,7 @@
  * beginning and the run's, and what tiles before this one do. */
 #include "kernels/rows/rows.h"
 
-enum { STRIP_LEAST = 2, STRIPS_UNROLL = 4 };
+enum { STRIP_LEAST = 2, STRIPS_UNROLL = 8, HEADS_UNROLL = 4 };
 
 /* The points of a run and its heads: in registers where the operator is short, so that their loads
  * do not wait for what is stored between; else where they lie. */
@@ -47,6 +47,17 @@ void runs_locals(RowTiles *t)
     for (int j = 0; j < w->ac.n; j++)
         t->strips.bufs[j] = kg_param_local(kg, "strip", w->ac.types[j], strips);
     t->strip_ended = kg_param_local(kg, "strip_ended", T_I32, strips);
+    if (w->r->scan)
+        return;
+    t->carried = w->ac;
+    t->carried.bufs = NEWN(cx->perm, KBuf *, w->ac.n);
+    for (int j = 0; j < w->ac.n; j++)
+        t->carried.bufs[j] = kg_param_local(kg, "carried", w->ac.types[j], sx_const(cx, 1));
+}
+
+const KExp *runs_is_last(KGen *kg)
+{
+    return kg_eq(kg, kg->lid, kg_sub(kg, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, 1)));
 }
 
 /* A point of the run: its number in it, and in the tile; its place in the stage. */
@@ -112,7 +123,9 @@ void runs_mark_heads(Tile *x)
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     x->end = kb_let(b, "last_end", x->end);
-    const KExp *end = end_of_row(x, rows_open(x));
+    const KExp *r = rows_open(x);
+    kg_loop_unroll(kg, HEADS_UNROLL);
+    const KExp *end = end_of_row(x, r);
     kb_if(b, kg_lt(kg, end, x->points));
     kb_store(b, x->t->heads, kg_to_i64(kg, end), kx_conv(kg->cx->perm, T_U8, kg_int(kg, 1)));
     kb_end(b);
@@ -324,14 +337,16 @@ static void store_rows(const Run *u, const Carried *c)
     sum_points(u, &sum, from, to);
     kb_end(b);
     kb_if(b, kg_lt(kg, from, zero));
-    accs_apply(kg, &sum, accs_now(kg, &c->tail), accs_now(kg, &sum));
+    accs_apply(kg, &sum, accs_load(kg, &x->t->carried, kg_int(kg, 0)), accs_now(kg, &sum));
     kb_end(b);
     const KExp *row = kb_let(b, "row", kg_add(kg, x->row0, kg_to_i64(kg, r)));
     rows_store(w, row, accs_now(kg, &sum));
-    const KExp *none = kg_eq(kg, kg_of(kg, c->ended), zero);
-    kb_if(b, kg_and(kg, kg_eq(kg, r, zero), none));
-    kb_store(b, w->first, w->group, row);
-    kb_end(b);
+    if (w->first) {
+        const KExp *none = kg_eq(kg, kg_of(kg, c->ended), zero);
+        kb_if(b, kg_and(kg, kg_eq(kg, r, zero), none));
+        kb_store(b, w->first, w->group, row);
+        kb_end(b);
+    }
     kb_end(b);
 }
 
@@ -392,11 +407,9 @@ static void carry_on(const Run *u, const Carried *c)
     kg_loop_unroll(kg, STRIPS_UNROLL);
     add_strip(x, &c->tail, strip);
     kb_end(b);
-    kb_if(b, kg_lt(kg, kg_i32(kg, 0), x->rows));
-    kb_set(b, c->ended, kg_i32(kg, 1));
-    kb_if(b, kg_eq(kg, x->end, x->points));
+    const KExp *some = kg_lt(kg, kg_i32(kg, 0), x->rows);
+    kb_if(b, kg_and(kg, some, kg_eq(kg, x->end, x->points)));
     accs_set(kg, &c->tail, accs_atoms(kg, &x->w->ac, x->w->r->e->seg.nes.at));
-    kb_end(b);
     kb_end(b);
 }
 
@@ -417,11 +430,24 @@ static Run run_of(Tile *x)
     return u;
 }
 
+/* Before the barrier behind which rows are stored. */
+static void tell_carried(Tile *x, const Carried *c)
+{
+    KBuild *b = x->kg->kb;
+    Accs carried = c->tail;
+    carried.bufs = x->t->carried.bufs;
+    kb_if(b, runs_is_last(x->kg));
+    accs_put(x->kg, &carried, kg_int(x->kg, 0));
+    kb_end(b);
+}
+
 void runs_sum(Tile *x, WalkWhat what, const Carried *c)
 {
     KGen *kg = x->kg;
     KBuild *b = kg->kb;
     Run u = run_of(x);
+    if (what == WALK_REDUCE)
+        tell_carried(x, c);
     sum_run(&u, what == WALK_REDUCE);
     scan_runs(&u, what == WALK_REDUCE);
     if (what == WALK_REDUCE)
@@ -432,8 +458,10 @@ void runs_sum(Tile *x, WalkWhat what, const Carried *c)
         store_points(x);
         carry_on(&u, c);
     } else {
-        kb_if(b, kg_eq(kg, kg->lid, kg_int(kg, 0)));
+        kb_if(b, runs_is_last(kg));
         carry_on(&u, c);
         kb_end(b);
     }
+    kb_set(b, c->ended,
+           kg_op(kg, OP_MAX, kg_of(kg, c->ended), kg_op(kg, OP_MIN, x->rows, kg_i32(kg, 1))));
 }

@@ -6,15 +6,16 @@ enum {
     RUN_BYTES = 16,   /* of a run that are loaded at a time, at most */
     MOST_EACH = 8,    /* points of a work-item, a power of 2 up to GAP_EVERY */
     STAGE_BYTES = 64, /* of local memory for its points */
-    MOST_GROUP = 256, /* work-items; a tile has at most 2^15 items */
+    MOST_GROUP = 128, /* work-items; a tile has at most 2^15 items */
     LEAST_GROUP = 32,
     SMALL_LOCAL = 16384, /* bytes of local memory that all devices have */
-    /* Groups, by eighths of those that fill a device: of a map so many that the last ones do not
-     * run almost alone; of a reduction less, since one group then adds up what they leave; of a
-     * scan as many as run at once: they sum up what they leave before they begin. */
-    MAP_GROUPS = 32,
-    RED_GROUPS = 16,
-    SCAN_GROUPS = 5
+    /* Groups, by eighths of those that fill a device: of maps and reductions so many that the last
+     * ones do not run almost alone; less if one group adds up what they leave; of a scan as many
+     * as run at once: they sum up what they leave before they begin. */
+    MAP_GROUPS = 64,
+    RED_GROUPS = 32,
+    CARRY_GROUPS = 16,
+    SCAN_GROUPS = 10
 };
 
 int rows_value_bytes(const Exp *e)
@@ -59,6 +60,16 @@ static const KExp *most_group(Ctx *cx, const Exp *e)
     return group;
 }
 
+/* How many groups there are, by eighths of those that fill a device. */
+static const KExp *eighths_of(Ctx *cx, const Exp *e, bool scan)
+{
+    if (e->kind == E_SEGMAP)
+        return sx_const(cx, MAP_GROUPS);
+    const KExp *back = sx_size(cx, SIZE_LOOKS_BACK);
+    return scan ? sx_const(cx, SCAN_GROUPS)
+                : sx_select(cx, back, sx_const(cx, RED_GROUPS), sx_const(cx, CARRY_GROUPS));
+}
+
 /* A team's shares are as large as its local memory is for, and groups have several tiles; who works
  * alone has as much as gives work to all. */
 Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
@@ -80,8 +91,7 @@ Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
     r.share = pb_let(pb, "share", sx_select(cx, several, each, alone));
     const KExp *tile = sx_mul(cx, r.share, r.group_size);
     r.tiles = pb_let(pb, "tiles", sx_op(cx, SX_CEILDIV, r.items, tile));
-    int eighths = e->kind == E_SEGMAP ? MAP_GROUPS : scan ? SCAN_GROUPS : RED_GROUPS;
-    const KExp *most = sx_mul(cx, fill, sx_const(cx, eighths));
+    const KExp *most = sx_mul(cx, fill, eighths_of(cx, e, scan));
     most = sx_op(cx, SX_CEILDIV, most, sx_const(cx, 8));
     const KExp *some = sx_op(cx, SX_MIN, r.tiles, most);
     r.groups = pb_let(pb, "groups", sx_select(cx, several, some, r.tiles));

@@ -94,6 +94,7 @@ typedef struct {
     RowsKernel *w;
     KBuf **stage;          /* its points */
     KBuf *heads;           /* of each: does a row begin there that is not the tile's first? */
+    Accs carried;          /* of a reduction: the tail of the tiles before */
     Accs strips;           /* what each strip of work-items leaves, */
     KBuf *strip_ended;     /* ... and whether a row ended in it */
     KBuf *begins, *row_of; /* which row begins at a point, 0: none, and the row of each point; NULL:
@@ -129,11 +130,11 @@ const KExp *tile_place(KGen *kg, const KExp *point);
  * tile's last one are more. *k: of the turn. */
 const KExp *tile_points_open(KGen *kg, int each, int unroll, const KExp **k);
 
-/* What the group has of a row that goes on: known to all work-items in a scan, else to the first.
- */
+/* What the group has of a row that goes on: known to all work-items in a scan, else to the last
+ * one, which adds up what strips leave while others store the rows that end. */
 typedef struct {
     Accs tail;
-    KVar *ended; /* has a row ended in the group? i32 */
+    KVar *ended; /* has a row ended in the group? i32; known to all work-items */
 } Carried;
 
 /* --- rowtiles.c: by teams ------------------------------------------------------------------- */
@@ -144,6 +145,10 @@ RowTiles row_tiles(RowsKernel *w);
 void row_tiles_walk(RowTiles *t, WalkWhat what);
 /* What the groups of a scan leave, of which row_tiles_walk then begins. */
 void row_tiles_leave(RowTiles *t);
+/* The row at which the group's tiles begin. */
+const KExp *row_tiles_first(RowTiles *t);
+/* Does that row have points before these tiles? */
+const KExp *row_tiles_goes_on(RowTiles *t, const KExp *row);
 /* acc of the first work-item := that; returned: has a row ended in the group? i32 */
 KVar *row_tiles_tail(RowTiles *t);
 /* Nothing so far. */
@@ -160,6 +165,8 @@ void row_tiles_map(RowTiles *t, RowsPoint *point);
 void runs_locals(RowTiles *t);
 /* Before the first tile. */
 void runs_begin(RowTiles *t);
+/* Is this the work-item that knows the tail in a reduction? */
+const KExp *runs_is_last(KGen *kg);
 /* Notes down where rows begin, once the heads of the tile before were taken; before a barrier. */
 void runs_mark_heads(Tile *x);
 /* Sums up, stores what is wanted, and carries on; barriers between. Behind it others
@@ -169,7 +176,7 @@ void runs_sum(Tile *x, WalkWhat what, const Carried *c);
 /* --- rowback.c: in one launch ---------------------------------------------------------------- */
 
 /* Launches it, and opens the branch (pb_end) for where the device cannot do that; false, with
- * nothing done, for what is never done so. */
+ * nothing done, for what is never done so. Before rows_alloc. */
 bool rows_back(const Rows *r);
 
 #endif

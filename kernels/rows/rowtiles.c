@@ -273,7 +273,7 @@ static void leave_group(RowTiles *t, WalkWhat what, const Carried *c)
     KBuild *b = kg->kb;
     if (what == WALK_SCAN)
         return;
-    kb_if(b, kg_eq(kg, kg->lid, kg_int(kg, 0)));
+    kb_if(b, runs_is_last(kg));
     rows_leave(w, accs_now(kg, &c->tail), kg_of(kg, c->ended));
     if (what == WALK_REDUCE) {
         kb_if(b, kg_eq(kg, kg_of(kg, c->ended), kg_i32(kg, 0)));
@@ -337,6 +337,21 @@ static const KExp *point_at(RowTiles *t, const KExp *tile, const KExp *row)
     const KExp *items = kg_host(kg, t->w->r->items);
     const KExp *item = kg_min(kg, kg_mul(kg, tile, tile_items(t)), items);
     return kg_quot(kg, kg_sub(kg, item, row), kg_int(kg, POINT_WEIGHT));
+}
+
+const KExp *row_tiles_first(RowTiles *t)
+{
+    const KExp *from;
+    group_tiles(t, &from);
+    return start_of(t, from);
+}
+
+const KExp *row_tiles_goes_on(RowTiles *t, const KExp *row)
+{
+    KGen *kg = t->w->kg;
+    const KExp *from;
+    group_tiles(t, &from);
+    return kg_lt(kg, nest_offset(kg, t->w->r->d, row), point_at(t, from, row));
 }
 
 /* What a group of a scan leaves are the points behind the last row's end in it. */

@@ -331,7 +331,7 @@ static void by_shares(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan
 {
     int n_ops = pb->ops->n;
     Rows r = rows_plan(pb, s, outs, scan);
-    bool back = scan && rows_back(&r);
+    bool back = rows_back(&r);
     rows_alloc(&r);
     KGen *kg = NULL, *rest = NULL;
     Kernel *k = scan ? walking_kernel(&r, WALK_TAILS, "segscan_tails", &kg)

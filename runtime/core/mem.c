@@ -232,7 +232,7 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
 RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name, int site)
 {
     char why[sizeof ctx->error];
-    if (rt_alloc(ctx, out, bytes, name) == RT_OK)
+    if (rt_alloc(ctx, out, bytes < 0 ? 0 : bytes, name) == RT_OK)
         return RT_OK;
     if (ctx->error_told) /* what was launched before has failed */
         return RT_ERR;

@@ -448,7 +448,8 @@ RT_API int rt_loop_end(rt_ctx *ctx);
  * there is one, of equal ones that which had this name; frees all dead blocks and tries again when
  * the device is full. */
 RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name);
-/* The same, with the place of the site in the message. */
+/* The same for an array of a program, with the place of the site in the message. bytes < 0: for
+ * none, of an array that was moved out of a map over nothing (ir.h). */
 RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name, int site);
 /* The board: a block of the context's that was 0 at first and that no array lies in, so that groups
  * of a kernel may count on it when they tell each other something (kernels/level1/board.h). All
