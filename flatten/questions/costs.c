@@ -556,16 +556,18 @@ static Cost cost_of_threads_alone(Flat *fl, const MapNest *S, const Body *b, Bld
 static Cost beside_blocks(Flat *fl, const MapNest *S, const Body *b, const Exp *r, Bld *bl)
 {
     enum { LAUNCHES = 4 /* more */ };
+    const int64_t most = (int64_t)1 << 31; /* elements of an array that is made for that */
     Loc loc = {0};
     Cost c = no_cost();
     c.blocks = true;
     if (!is_outer(fl, S, b, NULL, r->soac.width))
         return c;
     Atom par = par_of_nest(fl, S, bl), all = par_in_all(fl, S, b, bl);
-    Atom most = bld_binop(bl, loc, OP_MIN, par, atom_i64(RT_FULL_DEVICE));
+    Atom made = quotient(bl, all, r->soac.width), excess = quotient(bl, made, atom_i64(most));
     c.spared = atom_i64(LAUNCHES);
-    c.steps = quotient(bl, all, most);
-    c.elems = time_of_blocks(bl, all, quotient(bl, all, r->soac.width));
+    c.steps = quotient(bl, all, bld_binop(bl, loc, OP_MIN, par, atom_i64(RT_FULL_DEVICE)));
+    c.elems =
+        bld_binop(bl, loc, OP_ADD, time_of_blocks(bl, all, made), times(bl, loc, excess, all));
     return c;
 }
 
