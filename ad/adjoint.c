@@ -4,7 +4,8 @@
  * iteration of the map would have an array of its own, mostly zeros; nor should that of a row that
  * the map goes over, of which a few elements are read. What it contributes is kept in pieces
  * instead, which leave the map as they are (pieces.c), until they reach where the array is bound,
- * or no map is around: there they are added to the value. */
+ * or no map is around: there they are added to the value. But a single element is kept as such,
+ * until it is seen that there is nothing else (rev_map). */
 #include "ad/reverse.h"
 
 Rev rev_inner(const Rev *r)
@@ -13,6 +14,7 @@ Rev rev_inner(const Rev *r)
     in.fwd = (Stms){0};
     in.bl = bld_new(r->cx);
     in.adjoint = varmap_new(r->cx->perm);
+    in.maps = varmap_new(r->cx->perm);
     return in;
 }
 
@@ -293,9 +295,35 @@ static void settle_place(Rev *r, Var *v, const Piece *p)
     rev_set(r, v, ad_if(&r->bl, p->loc, ok, &yes, added, &no, dense));
 }
 
+/* The array `dense` with val added to element i, if that is there: each element asks whether it is
+ * the one, which is part of what is done before or behind with all of them. An update would stand
+ * between these, in a map around for a row each. */
+static Atom added_where(Bld *bl, Loc loc, Atom dense, Atom i, Atom val)
+{
+    Ctx *cx = bl->cx;
+    Type t = atom_type(dense);
+    Vars ps = {0};
+    Atoms arrs = {0}, res = {0};
+    Bld in = bld_new(cx), yes = bld_new(cx), no = bld_new(cx);
+    Var *x = var_new(cx, "x", type_prim(t.elem), loc), *k = var_new(cx, "i", type_prim(T_I64), loc);
+    vec_push(cx->perm, &ps, x);
+    vec_push(cx->perm, &ps, k);
+    ad_atom(cx, &arrs, dense);
+    ad_atom(cx, &arrs, ad_iota(bl, loc, t.dims[0]));
+    Atom is = bld_binop(&in, loc, OP_EQ, atom_var(k), i);
+    Atom sum = ad_add(&yes, loc, atom_var(x), val);
+    ad_atom(cx, &res, ad_if(&in, loc, is, &yes, sum, &no, atom_var(x)));
+    Lambda *fn = lambda_new(cx, ps, bld_body(&in, res));
+    return bld_exp(bl, "adj", exp_map(cx, loc, t.dims[0], arrs, fn));
+}
+
 /* One contribution, if it is inside. */
 static void settle_one(Rev *r, Var *v, const Piece *p)
 {
+    if (r->inside && v->type.rank == 1 && p->idx.n == 1 && !ad_is_few(v->type)) {
+        rev_set(r, v, added_where(&r->bl, p->loc, rev_dense(r, v), p->idx.at[0], p->val));
+        return;
+    }
     Piece at = {.is_place = true, .safe = true, .loc = p->loc, .val = p->val};
     for (int d = 0; d < v->type.rank; d++) {
         bool whole = d >= p->idx.n;
@@ -320,11 +348,22 @@ void rev_settle(Rev *r, Var *v, const Piece *p)
         rev_set(r, v, ad_hist(&r->bl, p->loc, rev_dense(r, v), &p->dims, &p->idx, p->val));
 }
 
+bool rev_is_element(const Piece *p)
+{
+    return !p->is_place && p->dims.n == 0 && p->idx.n == 1 && atom_type(p->val).rank == 0;
+}
+
+/* Is it an element of what a map gives in this very body, and the first that is added? */
+static bool is_first(const Rev *r, const Var *v, const Piece *p)
+{
+    return rev_is_element(p) && varset_has(r->maps, v) && !rev_has(r, v);
+}
+
 void rev_add_piece(Rev *r, Atom arr, Piece p)
 {
     if (!rev_active(r, arr))
         return;
-    if (rev_apart(r, arr.var)) {
+    if (rev_apart(r, arr.var) || is_first(r, arr.var, &p)) {
         Adjoint *a = rev_adjoint(r, arr.var);
         vec_push(r->cx->perm, &a->pieces, p);
     } else {

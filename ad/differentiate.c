@@ -86,6 +86,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
     Rev r = {.cx = cx, .sweep = rev_sweep, .bl = bld_new(cx), .defs = D->defs};
     r.active = varmap_new(cx->perm);
     r.adjoint = varmap_new(cx->perm);
+    r.maps = varmap_new(cx->perm);
     r.widths = varmap_new(cx->perm);
     Lambda *fn = ad_inlined(cx, e->deriv.fn);
     r.sizes = sizes_of(cx, fn);

@@ -1,6 +1,9 @@
 /* Maps in reverse: a map over the same arrays and the adjoints of the results, whose function runs
  * the forward and then the reverse sweep. Adjoints of elements are elements of its results, those
- * of free scalars are summed, those of free arrays leave in pieces (pieces.c). */
+ * of free scalars are summed, those of free arrays leave in pieces (pieces.c).
+ *
+ * Where one element alone has an adjoint, as that which is the least, only its iteration is gone
+ * through, if it is there: adjoints are linear in seeds, so that the others give zeros. */
 #include "ad/reverse.h"
 
 typedef struct {
@@ -217,9 +220,81 @@ static void keep(MapBack *M, Stms *fwd)
     vec_push(cx->perm, fwd, s);
 }
 
+/* --- One element ------------------------------------------------------------------------------ */
+
+/* The result that alone has an adjoint, which is one element's; -1: there is no such. */
+static int chosen(const Rev *r, const Stm *s)
+{
+    int which = -1;
+    for (int j = 0; j < s->pat.n; j++) {
+        const Adjoint *a = varmap_get(r->adjoint, s->pat.at[j]);
+        if (!a)
+            continue;
+        if (which >= 0 || a->known || a->pieces.n != 1 || !rev_is_element(&a->pieces.at[0]))
+            return -1;
+        which = j;
+    }
+    return which;
+}
+
+/* if `some` then result j of the element at position i else 0 */
+static Exp *element(Rev *r, const Stm *s, int j, Atom some, Atom i)
+{
+    Ctx *cx = r->cx;
+    const Exp *e = s->exp;
+    Type t = type_row(s->pat.at[j]->type);
+    Bld yes = bld_new(cx), no = bld_new(cx);
+    Atoms args = {0}, x = {0}, zero = {0};
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        ad_atom(cx, &args, ad_row(&yes, e->loc, e->soac.arrs.at[k], i));
+    Atoms res = bld_inline_lambda(&yes, e->soac.fn, &args);
+    ad_atom(cx, &x, ad_as(&yes, e->loc, res.at[j], t));
+    ad_atom(cx, &zero, ad_zero(&no, e->loc, t));
+    return exp_if(cx, e->loc, some, bld_body(&yes, x), bld_body(&no, zero));
+}
+
+/* a if test, else b: scalars. */
+static Atom either(Bld *bl, Loc loc, Atom test, Atom a, Atom b)
+{
+    Bld yes = bld_new(bl->cx), no = bld_new(bl->cx);
+    return ad_if(bl, loc, test, &yes, a, &no, b);
+}
+
+/* Where the position is outside, of an element that is not there, the first one has a seed of zero;
+ * so what decides is whether there are elements, which does not vary with the maps around. */
+static void rev_chosen(Rev *r, const Stm *s, int j)
+{
+    Var *v = s->pat.at[j];
+    Adjoint *a = rev_adjoint(r, v);
+    const Piece p = a->pieces.at[0];
+    Type t = type_row(v->type);
+    Atom ok = ad_inside(&r->bl, p.loc, &p.idx, v->type), zero = atom_i64(0);
+    Atom some = bld_binop(&r->bl, p.loc, OP_LT, zero, s->exp->soac.width);
+    Atom i = either(&r->bl, p.loc, ok, p.idx.at[0], zero);
+    Stm one = {.exp = element(r, s, j, some, i)};
+    Var *y = var_new(r->cx, "chosen", t, v->loc);
+    Stms forward = {0}; /* which nobody asks for */
+    a->pieces.n = 0;
+    vec_push(r->cx->perm, &one.pat, y);
+    ad_activity_stm(r->active, &one);
+    if (r->inside)
+        varset_add(r->inside, y);
+    rev_add(r, p.loc, atom_var(y), either(&r->bl, p.loc, ok, p.val, atom_zero(t.elem)));
+    if (rev_has(r, y))
+        rev_if(r, &one, &forward);
+}
+
+/* --- The rule --------------------------------------------------------------------------------- */
+
 void rev_map(Rev *r, const Stm *s, Stms *fwd)
 {
     Ctx *cx = r->cx;
+    int one = chosen(r, s);
+    if (one >= 0) {
+        vec_push(cx->perm, fwd, *s);
+        rev_chosen(r, s, one);
+        return;
+    }
     MapBack M = {.r = r, .s = s, .fn = rename_lambda(cx, s->exp->soac.fn)};
     Ints which = {0}; /* of fn's parameters: those with an adjoint */
     begin(&M);

@@ -206,6 +206,8 @@ static Stms expanded(Rev *r, const Body *b)
             ad_activity_stm(r->active, s);
             for (int j = 0; j < s->pat.n; j++) {
                 varmap_put(r->defs, s->pat.at[j], s->exp);
+                if (s->exp->kind == E_MAP)
+                    varset_add(r->maps, s->pat.at[j]);
                 if (r->inside)
                     varset_add(r->inside, s->pat.at[j]);
             }

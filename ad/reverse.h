@@ -56,6 +56,7 @@ struct Rev {
     VarMap *adjoint; /* Var -> Adjoint * */
     VarSet *sizes;   /* of arrays outside of all bodies: others may be below 0 where no body runs */
     VarSet *widths;  /* of the maps around: above 0 where their bodies run */
+    VarSet *maps;    /* what maps give that are statements of the body */
     VarSet *inside;  /* what the innermost map around binds, but for rows of active arrays; NULL:
                         there is no map around */
 };
@@ -86,6 +87,7 @@ bool rev_apart(const Rev *r, const Var *v);
 void rev_add(Rev *r, Loc loc, Atom to, Atom val);
 void rev_add_place(Rev *r, Loc loc, Atom arr, const DimIndexes *at, bool safe, Atom val);
 void rev_add_piece(Rev *r, Atom arr, Piece p);
+bool rev_is_element(const Piece *p);                     /* a number for one element */
 void rev_add_pieces(Rev *r, Atom arr, const Pieces *ps); /* those of one array */
 void rev_add_list(Rev *r, Loc loc, Atom arr, Atoms dims, Atoms idx, Atom val);
 /* All of it as one value, zero if there is nothing: no pieces are left. */

@@ -20,9 +20,11 @@ typedef enum {
  * on that must be laid out anew, as such a copy or, times SCATTERED, element by element. */
 enum { RIGHT = 2, ONCE = 8, AGAIN = 16, GROUP_ONCE = 4, SOME = 1, GUESSED = 4 };
 enum { WRITE = 6, GROUP_WRITE = 3, COPY = 6, PASS_ON = 12, SCATTERED = 3 };
-/* What is in a host loop counts so many times, up to so many in nested ones; WHOLE is the share of
- * what surely runs, of which the first of two versions has a third. */
-enum { WHOLE = 81, LOOP_TURNS = 8, MAX_TURNS = 512 };
+/* What is in a host loop counts so many times, up to so many in nested ones. WHOLE is the share of
+ * what surely runs, of which the first of two versions has a third; one beside blocks, which
+ * untuned programs take for small data, a ninth; one that they never take less. */
+enum { LOOP_TURNS = 8, MAX_TURNS = 512 };
+enum { WHOLE = 81, FIRST_TAKEN = 3, LITTLE_TAKEN = 9, NEVER_TAKEN = 27 };
 
 /* An element wanted like that, which lies right or apart; once: ONCE or GROUP_ONCE. */
 int cost_access(WantKind kind, bool right, int once);

@@ -375,6 +375,17 @@ const Exp *bound_in_pre(const MapDim *nd, const Var *v);
 /* Is the atom known outside of S and b, and of the loop in b, if there is one? */
 bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop, Atom a);
 
+/* --- questions/products.c ------------------------------------------------------------------ */
+
+/* The reduction by which body b, of an element that has xs, multiplies rows of matrices that are
+ * made or read inside of it (atop products.c). NULL: there is none. */
+const Exp *product_inside(Ctx *cx, const Vars *xs, const Body *b);
+/* ... or one of S around with one of b, too. */
+const Exp *product_under(Ctx *cx, const MapNest *S, const Body *b);
+/* Does construct `seg` of body b, of a group for each element of S, multiply rows of which groups
+ * have theirs with rows that they share? */
+bool product_of_groups(Ctx *cx, const MapNest *S, const Body *b, const Exp *seg);
+
 /* --- questions/units.c --------------------------------------------------------------------- */
 
 /* What E_SUFF says of matrix units: e_top with body b under S is a kernel of them, or it and

@@ -350,9 +350,12 @@ static void pass_on(Lay *ly, const Stm *s, const Body *side, int share)
 static void lay_if(Lay *ly, const Stm *s)
 {
     const Exp *e = s->exp;
-    bool guard = e->branch.test.var && varset_has(ly->guards, e->branch.test.var);
-    int then_ = guard ? (ly->share + 2) / 3 : ly->share,
-        else_ = guard ? ly->share - ly->share / 3 : ly->share;
+    const Exp *guard = e->branch.test.var ? varmap_get(ly->guards, e->branch.test.var) : NULL;
+    int part = !guard               ? 1
+               : guard->suff.never  ? NEVER_TAKEN
+               : guard->suff.blocks ? LITTLE_TAKEN
+                                    : FIRST_TAKEN;
+    int then_ = (ly->share + part - 1) / part, else_ = guard ? ly->share - ly->share / part : then_;
     lay_side(ly, e->branch.then_, then_);
     lay_side(ly, e->branch.else_, else_);
     for (int i = 0; i < s->pat.n; i++)
@@ -412,7 +415,7 @@ static void lay_stm(Lay *ly, const Stm *s)
     case M_concat: node_new(ly, v); return;
     case M_seg: lay_seg(ly, s); return;
     case M_soac: lay_soac(ly, s); return;
-    case M_suff: varset_add(ly->guards, v); return;
+    case M_suff: varmap_put(ly->guards, v, e); return;
     case M_ranks:
         if (exp_is_rows(e))
             gathered(ly, v, e->ranks.args.at[0]);

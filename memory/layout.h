@@ -89,7 +89,7 @@ typedef struct {
     VEC(Edge) edges;
     int turns;      /* how often the present place is reached */
     int share;      /* of WHOLE: how likely the code versions around it are chosen */
-    VarSet *guards; /* bool variables bound to a SUFF */
+    VarMap *guards; /* bool variables bound to a SUFF -> Exp */
 } Lay;
 
 /* The order of the view's dimensions in memory when its node lies by perm. False if the innermost

@@ -17,8 +17,9 @@
  * Work-groups have so much else to do that accesses apart cost less (GROUP_..: on an H200 16-27 us
  * for 2^24 elements where a copy takes 62). Each counts LOOP_TURNS times for each host loop around
  * it; of two versions the first counts a third, since it is for data of a kind, like that with very
- * many rows. From the layouts that constructs write by themselves, the search changes the layout of
- * one array, or of all that are connected with it, as long as that makes the sum smaller. */
+ * many rows, and less if few untuned programs take it. From the layouts that constructs write by
+ * themselves, the search changes the layout of one array, or of all that are connected with it, as
+ * long as that makes the sum smaller. */
 #include "memory/layout.h"
 
 #include <string.h>

@@ -12,57 +12,36 @@ static Atom times(Bld *bl, Loc loc, Atom a, Atom b)
     return bld_binop(bl, loc, OP_MUL, a, b);
 }
 
+static Atom quotient(Bld *bl, Atom a, Atom b)
+{
+    return bld_binop(bl, (Loc){0}, OP_QUOT, a, bld_binop(bl, (Loc){0}, OP_MAX, b, atom_i64(1)));
+}
+
+/* Elements that are gone over in the time in which so many steps of products are done in blocks,
+ * whose results are then in memory. */
+static Atom time_of_blocks(Bld *bl, Atom steps, Atom results)
+{
+    enum {
+        FASTER = 8, /* is such a step */
+        MOVED = 8   /* elements that can be gone over while one is made, and read again */
+    };
+    Atom moved = times(bl, (Loc){0}, results, atom_i64(MOVED));
+    return bld_binop(bl, (Loc){0}, OP_ADD, quotient(bl, steps, atom_i64(FASTER)), moved);
+}
+
 /* --- What a version for work-groups costs, and what it spares ------------------------------- */
 
 typedef struct {
     Flat *fl;
+    const MapNest *S;
+    const Body *body;
     VarSet *inside; /* bound in the body or by S */
-    VarSet *around; /* variables of S but for its innermost dimension */
     Bld *bl;
     Atom steps, elems; /* of a group */
     Atom products;     /* those of elems that e_flat has in tiles */
 } Costs;
 
 static void cost_of_body(void *env, Body *b);
-static bool only_reduces(const Body *b);
-
-/* Is the atom, inside of construct e, a row of an array that all groups read, or all of S's
- * innermost dimension? */
-static bool is_shared_row(const Costs *c, const Exp *e, Atom a)
-{
-    for (int d = 0; d < e->seg.nest.n; d++)
-        for (int k = 0; k < e->seg.nest.at[d].xs.n; k++) {
-            Atom arr = e->seg.nest.at[d].arrs.at[k];
-            if (e->seg.nest.at[d].xs.at[k] == a.var)
-                return !atom_variant(c->inside, arr) || varset_has(c->around, arr.var);
-        }
-    return false;
-}
-
-/* Does it go over rows that are not known to be short, which tiles have little of? */
-static bool is_long(const Exp *e)
-{
-    enum { SHORT = 64 };
-    return exp_is_soac(e) && (e->soac.width.var || e->soac.width.c.i > SHORT);
-}
-
-/* Does the construct multiply a matrix that all groups read with a row that each has, so that
- * e_flat multiplies two matrices? */
-static bool is_product(const Costs *c, const Exp *e)
-{
-    const Stms *ss = &e->seg.body->stms;
-    bool shared = false, own = false;
-    if ((e->kind != E_SEGMAP && e->kind != E_SEGRED) || !only_reduces(e->seg.body))
-        return false;
-    for (int i = 0; i < ss->n; i++) {
-        const Exp *r = ss->at[i].exp;
-        for (int k = 0; is_long(r) && k < r->soac.arrs.n; k++) {
-            shared |= is_shared_row(c, e, r->soac.arrs.at[k]);
-            own |= atom_variant(c->inside, r->soac.arrs.at[k]);
-        }
-    }
-    return shared && own;
-}
 
 static void cost_bound(void *env, Var *v)
 {
@@ -82,9 +61,11 @@ static void cost_of_seg(Costs *c, const Exp *e)
     rounds = bld_binop(bl, loc, OP_QUOT, rounds, atom_i64(GROUP_PAR));
     c->steps = bld_binop(bl, loc, OP_ADD, c->steps, times(bl, loc, rounds, inner));
     Atom elems = times(bl, loc, width, inner);
-    c->elems = bld_binop(bl, loc, OP_ADD, c->elems, elems);
-    if (is_product(c, e))
+    if (product_of_groups(c->fl->cx, c->S, c->body, e)) {
         c->products = bld_binop(bl, loc, OP_ADD, c->products, elems);
+        elems = time_of_blocks(bl, elems, width);
+    }
+    c->elems = bld_binop(bl, loc, OP_ADD, c->elems, elems);
 }
 
 static void cost_of_body(void *env, Body *b)
@@ -221,8 +202,9 @@ static bool scans_alone(const Exp *e)
 static Cost cost_of_constructs(Flat *fl, const MapNest *S, const Body *b, int constructs, Bld *bl)
 {
     Costs c = {.fl = fl,
+               .S = S,
+               .body = b,
                .inside = varmap_new(fl->cx->perm),
-               .around = varmap_new(fl->cx->perm),
                .bl = bl,
                .steps = atom_i64(0),
                .elems = atom_i64(0),
@@ -233,12 +215,9 @@ static Cost cost_of_constructs(Flat *fl, const MapNest *S, const Body *b, int co
                       .elems = atom_i64(0),
                       .never = BY_ITSELF};
     nest_vars(S, c.inside);
-    MapNest outer = *S;
-    outer.dims.n--;
-    nest_vars(&outer, c.around);
     cost_of_body(&c, (Body *)(uintptr_t)b);
     Atom groups = par_of_nest(fl, S, bl);
-    if (c.products.var) /* a sixth of the time, or less, in e_flat */
+    if (c.products.var) /* as many steps of each, which e_flat does not take */
         c.steps =
             bld_binop(bl, (Loc){0}, OP_ADD, c.steps,
                       bld_binop(bl, (Loc){0}, OP_QUOT, times(bl, (Loc){0}, groups, c.products),
@@ -551,67 +530,6 @@ static Cost cost_of_columns(Flat *fl, const MapNest *S, Bld *bl)
     return (Cost){.spared = atom_i64(0), .steps = atom_i64(1), .elems = par_of_nest(fl, S, bl)};
 }
 
-/* Adds what of body b depends on what is in `varies`. */
-static void add_varying(VarSet *varies, const Body *b)
-{
-    for (int i = 0; i < b->stms.n; i++)
-        for (int k = 0; k < b->stms.at[i].pat.n && exp_uses_any(b->stms.at[i].exp, varies); k++)
-            varset_add(varies, b->stms.at[i].pat.at[k]);
-}
-
-/* An element of a dimension reduces by body b, where xs are rows of arrs: does it multiply a row
- * that is the same for all of the dimension around, in which `varies` varies, with one that is not?
- */
-static bool multiplies_rows(const VarSet *varies, const Vars *xs, const Atoms *arrs, const Body *b)
-{
-    bool shared = false, own = false;
-    for (int i = 0; i < b->stms.n; i++) {
-        const Exp *r = b->stms.at[i].exp;
-        if (r->kind == E_LOOP || (exp_has_soac(r) && !exp_is_fold(r)))
-            return false;
-        for (int k = 0; is_long(r) && k < r->soac.arrs.n; k++) {
-            Atom a = r->soac.arrs.at[k];
-            int x = vars_find(xs, a.var);
-            shared |= x >= 0 && !atom_variant(varies, arrs->at[x]);
-            own |= x < 0 && atom_variant(varies, a);
-        }
-    }
-    return shared && own;
-}
-
-/* Of the dimensions inside of one whose elements are made by body b. */
-static bool multiplies_inside(Ctx *cx, const Vars *xs, const Body *b)
-{
-    VarSet *varies = varmap_new(cx->perm);
-    for (int i = 0; i < xs->n; i++)
-        varset_add(varies, xs->at[i]);
-    add_varying(varies, b);
-    for (int i = 0; i < b->stms.n; i++) {
-        const Exp *e = b->stms.at[i].exp;
-        const Lambda *fn = exp_is_soac(e) && !exp_is(e, F_SCAN) ? e->soac.fn : NULL;
-        if (fn && (multiplies_rows(varies, &fn->params, &e->soac.arrs, fn->body) ||
-                   multiplies_inside(cx, &fn->params, fn->body)))
-            return true;
-    }
-    return false;
-}
-
-/* Does what follows multiply matrices of what b makes under S? Two dimensions, one directly inside
- * of the other, have a row each for an element, which is their product. */
-static bool multiplies(Ctx *cx, const MapNest *S, const Body *b)
-{
-    const MapDim *last = &vec_last(&S->dims);
-    if (S->dims.n > 1) {
-        const MapDim *around = &S->dims.at[S->dims.n - 2];
-        VarSet *varies = varmap_new(cx->perm);
-        for (int i = 0; i < around->xs.n; i++)
-            varset_add(varies, around->xs.at[i]);
-        if (multiplies_rows(varies, &last->xs, &last->arrs, b))
-            return true;
-    }
-    return multiplies_inside(cx, &last->xs, b);
-}
-
 static Cost cost_of_threads_alone(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     int bytes;
@@ -633,12 +551,37 @@ static Cost cost_of_threads_alone(Flat *fl, const MapNest *S, const Body *b, Bld
     return sums_in_loop(fl, in) ? never_pays(BY_LANES) : no_cost();
 }
 
+/* Of a thread for each element of S, where what follows has product r in blocks, of arrays that it
+ * makes. */
+static Cost beside_blocks(Flat *fl, const MapNest *S, const Body *b, const Exp *r, Bld *bl)
+{
+    enum { LAUNCHES = 4 /* more */ };
+    const int64_t most = (int64_t)1 << 31; /* elements of an array that is made for that */
+    Loc loc = {0};
+    Cost c = no_cost();
+    c.blocks = true;
+    if (!is_outer(fl, S, b, NULL, r->soac.width))
+        return c;
+    Atom par = par_of_nest(fl, S, bl), all = par_in_all(fl, S, b, bl);
+    Atom made = quotient(bl, all, r->soac.width), excess = quotient(bl, made, atom_i64(most));
+    c.spared = atom_i64(LAUNCHES);
+    c.steps = quotient(bl, all, bld_binop(bl, loc, OP_MIN, par, atom_i64(RT_FULL_DEVICE)));
+    c.elems =
+        bld_binop(bl, loc, OP_ADD, time_of_blocks(bl, all, made), times(bl, loc, excess, all));
+    return c;
+}
+
 Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     Cost c = cost_of_threads_alone(fl, S, b, bl);
+    if (c.never)
+        return c;
     /* Elements that are products alone have blocks as they are. */
-    c.blocks = !c.never && (only_reduces(b) ? multiplies_inside(fl->cx, &vec_last(&S->dims).xs, b)
-                                            : multiplies(fl->cx, S, b));
+    const Exp *r = only_reduces(b) ? product_inside(fl->cx, &vec_last(&S->dims).xs, b)
+                                   : product_under(fl->cx, S, b);
+    if (r && atom_is_int(c.steps, 0))
+        return beside_blocks(fl, S, b, r, bl);
+    c.blocks = r != NULL;
     return c;
 }
 
@@ -650,9 +593,8 @@ Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *
     if (rows)
         return exp_is(e, F_SCAN) ? never_pays(IN_PLACE) : cost_of_threads(rows, bytes);
     if (!exp_is(e, F_SCAN)) {
-        Cost none = no_cost();
-        none.blocks = multiplies(fl->cx, S, b);
-        return none;
+        const Exp *r = product_under(fl->cx, S, b);
+        return r ? beside_blocks(fl, S, b, r, bl) : no_cost();
     }
     return (Cost){.spared = atom_i64(0), .steps = atom_i64(EACH), .elems = par_of_nest(fl, S, bl)};
 }
@@ -703,11 +645,6 @@ Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra
 }
 
 /* --- Rows of different lengths ---------------------------------------------------------------- */
-
-static Atom quotient(Bld *bl, Atom a, Atom b)
-{
-    return bld_binop(bl, (Loc){0}, OP_QUOT, a, bld_binop(bl, (Loc){0}, OP_MAX, b, atom_i64(1)));
-}
 
 Extent extent_with(const Extent *x, Atom all, Bld *bl)
 {

@@ -11,6 +11,15 @@
  * Only where rows are read through nests alone, element by element, all of them of transposed
  * arrays, and where the result is transposed, too.
  *
+ * And products of matrices stand with their two dimensions side by side, where kernels have blocks
+ * of both (kernels/level1/sides.c):
+ *
+ *     segmap^1 <yss in ysss; i < n> <xss, ys in xsss, yss; k < b> <xs in xss; j < m> {
+ *         redomap (+) (*) xs ys }
+ *
+ *     ==> <xss, yss' in xsss, rearrange (1, 0, 2) ysss; k < b> <ys in yss'; i < n> <xs in xss; j <
+ * m>
+ *
  * SEG dialect, level 1, constructs without constructs inside. Before and after: well-formed. */
 #include "ir/passes/uses.h"
 
@@ -165,6 +174,169 @@ static void turn_stm(Turn *T, Bld *bl, const Stm *s)
     }
 }
 
+/* --- Products -------------------------------------------------------------------------------- */
+
+enum { MOST = 32 }; /* dimensions, as bits of a number */
+
+/* The dimension of the nest that binds a, as number *k of its variables; -1: none does. */
+static int bound_at(const Nest *nest, Atom a, int *k)
+{
+    for (int d = 0; a.var && d < nest->n; d++)
+        if ((*k = place_in(&nest->at[d].xs, a)) >= 0)
+            return d;
+    return -1;
+}
+
+/* The dimensions of which it is told which part of an array outside a is. */
+static uint32_t dims_of(const Nest *nest, Atom a)
+{
+    uint32_t dims = 0;
+    for (int k, d; (d = bound_at(nest, a, &k)) >= 0; a = nest->at[d].arrs.at[k])
+        dims |= (uint32_t)1 << d;
+    return dims;
+}
+
+/* What elements of the nest reduce; NULL: not one array or several, in one reduction. */
+static const Atoms *reduced(const Exp *e)
+{
+    const Exp *fold = NULL;
+    if (e->kind == E_SEGRED)
+        return &vec_last(&e->seg.nest).arrs;
+    for (int i = 0; i < e->seg.body->stms.n; i++) {
+        const Exp *in = e->seg.body->stms.at[i].exp;
+        if (!exp_has_soac(in))
+            continue;
+        if (fold || !exp_is_fold(in))
+            return NULL;
+        fold = in;
+    }
+    return fold && (fold->soac.width.var || fold->soac.width.c.i >= MOST) ? &fold->soac.arrs : NULL;
+}
+
+/* Does each of the arrays vary with one of dimensions x and y at most, and some with either? */
+static bool are_sides(const Nest *nest, const Atoms *arrs, int x, int y)
+{
+    bool has[2] = {false, false};
+    for (int k = 0; k < arrs->n; k++) {
+        uint32_t dims = dims_of(nest, arrs->at[k]);
+        bool of_x = dims >> x & 1, of_y = dims >> y & 1;
+        if (of_x && of_y)
+            return false;
+        has[0] |= of_x;
+        has[1] |= of_y;
+    }
+    return has[0] && has[1];
+}
+
+/* The dimension that should stand before the last one of those that elements have; -1: none, or it
+ * does. */
+static int other_side(const Exp *e)
+{
+    const Nest *nest = &e->seg.nest;
+    int last = nest->n - 1 - (e->kind == E_SEGRED);
+    const Atoms *arrs = last >= 2 && nest->n <= MOST ? reduced(e) : NULL;
+    if (!arrs || are_sides(nest, arrs, last - 1, last))
+        return -1;
+    int x = last - 2;
+    while (x >= 0 && !are_sides(nest, arrs, x, last))
+        x--;
+    return x;
+}
+
+static bool can_move(const Turn *T, const Stm *s)
+{
+    const Exp *e = s->exp;
+    bool can = (e->kind == E_SEGMAP || e->kind == E_SEGRED) && e->seg.level == 1 &&
+               !nest_is_ragged(&e->seg.nest) && !body_has_seg(e->seg.body) && other_side(e) >= 0;
+    for (int j = 0; can && j < s->pat.n; j++)
+        can = uses_stable(T->us, atom_var(s->pat.at[j]));
+    return can;
+}
+
+/* The nest as it will be; `to`: where each dimension of the one before will stand. */
+typedef struct {
+    const Nest *from;
+    const int *to;
+    Nest nest;
+    Bld *bl;
+} Moved;
+
+/* x, which `from` binds, is bound through the dimensions in their new order. */
+static void move_input(Turn *T, Moved *m, Var *x, Loc loc)
+{
+    Ctx *cx = T->cx;
+    int dims[MOST], n = 0, k, d;
+    Atom arr = atom_var(x);
+    while ((d = bound_at(m->from, arr, &k)) >= 0) { /* innermost first */
+        arr = m->from->at[d].arrs.at[k];
+        dims[n++] = d;
+    }
+    int rank = atom_type(arr).rank, *perm = NEWN(cx->perm, int, rank);
+    bool turned = false;
+    for (int i = 0; i < rank; i++)
+        perm[i] = i;
+    for (int i = 1; i < n; i++) /* outermost first, by insertion */
+        for (int j = i; j > 0 && m->to[dims[n - 1 - perm[j]]] < m->to[dims[n - 1 - perm[j - 1]]];
+             j--) {
+            int p = perm[j];
+            perm[j] = perm[j - 1];
+            perm[j - 1] = p;
+            turned = true;
+        }
+    if (turned)
+        arr = bld_exp(m->bl, arr.var->base, exp_rearrange(cx, loc, perm, arr));
+    for (int i = 0; i < n; i++) {
+        Var *v = i == n - 1 ? x : var_new(cx, x->base, type_row(atom_type(arr)), x->loc);
+        push_input(cx, &m->nest.at[m->to[dims[n - 1 - perm[i]]]], v, arr);
+        arr = atom_var(v);
+    }
+}
+
+static bool is_used(const VarSet *used, const Exp *e, const Nest *nest, const Var *x)
+{
+    return varset_has(used, x) ||
+           (e->kind == E_SEGRED &&
+            place_in(&vec_last(nest).xs, atom_var((Var *)(uintptr_t)x)) >= 0);
+}
+
+/* The same construct, dimension `from` of its nest before the last one that elements have. */
+static void move_stm(Turn *T, Bld *bl, const Stm *s, int from)
+{
+    Ctx *cx = T->cx;
+    Exp *e = NEW(cx->perm, Exp);
+    *e = *s->exp;
+    const Nest *nest = &s->exp->seg.nest;
+    int before = nest->n - 2 - (e->kind == E_SEGRED), *to = NEWN(cx->perm, int, nest->n);
+    Moved m = {.from = nest, .to = to, .bl = bl};
+    VarSet *used = varmap_new(cx->perm);
+    for (int d = 0; d < nest->n; d++)
+        to[d] = d == from ? before : d - (d > from && d <= before);
+    for (int p = 0; p < nest->n; p++)
+        for (int d = 0; d < nest->n; d++)
+            if (to[d] == p)
+                vec_push(cx->perm, &m.nest,
+                         ((NestDim){.idx = nest->at[d].idx, .width = nest->at[d].width}));
+    free_in_body(used, e->seg.body);
+    if (e->seg.op)
+        free_in_lambda(used, e->seg.op);
+    for (int d = 0; d < nest->n; d++)
+        for (int k = 0; k < nest->at[d].xs.n; k++)
+            if (is_used(used, e, nest, nest->at[d].xs.at[k]))
+                move_input(T, &m, nest->at[d].xs.at[k], e->loc);
+    e->seg.nest = m.nest;
+    Atoms res = bld_exps(bl, "turned", e);
+    for (int j = 0; j < s->pat.n; j++) {
+        int rank = s->pat.at[j]->type.rank, *perm = NEWN(cx->perm, int, rank);
+        for (int k = 0; k < rank; k++)
+            perm[k] = k < nest->n ? to[k] : k;
+        Stm view = {.exp = exp_rearrange(cx, e->loc, perm, res.at[j])};
+        vec_push(cx->perm, &view.pat, s->pat.at[j]);
+        bld_stm(bl, view);
+    }
+}
+
+/* --- Bodies ---------------------------------------------------------------------------------- */
+
 static Body *turn_body(void *env, Body *b);
 
 /* A loop or branch; the results of a branch are wanted as what it gives is. */
@@ -186,6 +358,10 @@ static Body *turn_body(void *env, Body *b)
         Stm s = b->stms.at[i];
         if (can_turn(T, b, &s)) {
             turn_stm(T, &bl, &s);
+            continue;
+        }
+        if (can_move(T, &s)) {
+            move_stm(T, &bl, &s, other_side(s.exp));
             continue;
         }
         if (s.exp->kind == E_LOOP || s.exp->kind == E_IF)

@@ -552,8 +552,9 @@ static Body *simp_seg_body(Simp *S, const Body *b, Bld *first)
     return bld_body(&inner, res);
 }
 
-/* Results of a segmap over the grid that do not depend on the nest are replicated instead. */
-static void drop_invariant_results(Simp *S, Exp *r, const Vars *from, Vars *pat)
+/* Results of a segmap over the grid that do not depend on the nest are replicated instead, those
+ * that are the same one array. */
+static void drop_known_results(Simp *S, Exp *r, const Vars *from, Vars *pat)
 {
     VarSet *inside = bound_by_body(S, r->seg.body);
     Atoms res = {0}, widths = {0};
@@ -568,6 +569,12 @@ static void drop_invariant_results(Simp *S, Exp *r, const Vars *from, Vars *pat)
     }
     for (int k = 0; k < r->seg.body->res.n; k++) {
         Atom a = r->seg.body->res.at[k];
+        Var *same = same_result(S, r->seg.body, from, 0, k);
+        if (same) {
+            S->changed = true;
+            simp_replace(S, from->at[k], atom_var(same));
+            continue;
+        }
         if (bound_in(inside, a)) {
             vec_push(S->cx->perm, &res, a);
             vec_push(S->cx->perm, pat, from->at[k]);
@@ -604,7 +611,7 @@ void simp_seg(Simp *S, const Stm *s)
     Vars pat = s->pat;
     if (r->kind == E_SEGMAP && r->seg.level > 0) {
         pat = (Vars){0};
-        drop_invariant_results(S, r, &s->pat, &pat);
+        drop_known_results(S, r, &s->pat, &pat);
         if (pat.n == 0 && !exp_has_effect(r))
             return;
     }

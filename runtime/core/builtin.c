@@ -28,6 +28,12 @@
     RT_B_TILE(elem, size, idx, 32, 64, 2)                                                          \
     RT_B_TILE(elem, size, idx, 128, 16, 2)                                                         \
     RT_B_TILE(elem, size, idx, 16, 128, 2)
+/* Elements of local memory that a group has for them, of any size. */
+#define RT_B_ROOM      4096
+#define RT_B_STRING(x) #x
+#define RT_B_TEXT(x)   RT_B_STRING(x)
+#define RT_B_NARROW(elem, size, idx)                                                               \
+    RT_B_KERNEL(transpose_narrow, elem, size, true, {"IDX", #idx}, {"ROOM", RT_B_TEXT(RT_B_ROOM)})
 #define RT_B_RANK(elem, size, idx, rank)                                                           \
     RT_B_KERNEL(copy_strided, elem, size, false, {"IDX", #idx}, {"RANK", #rank})
 #define RT_B_RANKS(elem, size, idx)                                                                \
@@ -40,8 +46,8 @@
     RT_B_IDX(fill, elem, size, long)                                                               \
     RT_B_IDX(iota, elem, size, long)                                                               \
     tiles(elem, size, int) tiles(elem, size, long) RT_B_IDX(transpose_plain, elem, size, int)      \
-        RT_B_IDX(transpose_plain, elem, size, long) RT_B_RANKS(elem, size, int)                    \
-            RT_B_RANKS(elem, size, long)
+        RT_B_IDX(transpose_plain, elem, size, long) RT_B_NARROW(elem, size, int)                   \
+            RT_B_NARROW(elem, size, long) RT_B_RANKS(elem, size, int) RT_B_RANKS(elem, size, long)
 
 /* Rows of one element size, in the order above; a kernel with two kinds of index has int first. */
 enum {
@@ -50,9 +56,10 @@ enum {
     RT_B_TILED = 2,
     RT_B_TILED_LONG = 5,
     RT_B_PLAIN = 8,
-    RT_B_STRIDED = 10,
-    RT_B_STRIDED_LONG = 15,
-    RT_B_ROWS = 20
+    RT_B_NARROWS = 10,
+    RT_B_STRIDED = 12,
+    RT_B_STRIDED_LONG = 17,
+    RT_B_ROWS = 22
 };
 
 static const rt_kernel_def rt_builtin_table[] = {RT_B_ELEM(uchar, 1, RT_B_TILES) RT_B_ELEM(
@@ -132,6 +139,26 @@ static int rt_launch_tiles(rt_ctx *ctx, const rt_matrices *m, int row, int64_t g
     return rc;
 }
 
+/* Of few rows or columns by many. RT_REFUSED where these are so many, or so few, that tiles are
+ * full or rows share lines, and where neighbours would meet in a bank of local memory. */
+static int rt_transpose_narrow(rt_ctx *ctx, const rt_matrices *m, bool small)
+{
+    enum { GROUP = 256, MOST = 64, FEW = 4, BANKS = 8 /* that few rows are no multiple of */ };
+    int64_t few = m->rows < m->cols ? m->rows : m->cols, many = m->rows + m->cols - few;
+    int64_t run = MOST, local = GROUP;
+    int32_t shift = 6;
+    if (few <= FEW || few > MOST || few % BANKS == 0 || many < 4 * MOST ||
+        ctx->facts[RT_MAX_GROUP_SIZE] < GROUP || ctx->facts[RT_LOCAL_MEMORY] < RT_B_ROOM * m->elem)
+        return RT_REFUSED;
+    for (; run * 2 * few <= RT_B_ROOM; shift++)
+        run *= 2;
+    int64_t global = (many + run - 1) / run * m->batch * GROUP;
+    if (global > RT_DEV_MOST_ITEMS)
+        return RT_REFUSED;
+    rt_arg args[] = {RT_A_MATRICES(m), RT_A_I32(shift)};
+    return rt_launch_tiles(ctx, m, RT_B_NARROWS + !small, global, local, 7, args);
+}
+
 /* small: 32 bits are enough for positions. Of the tiles with as many elements, the one that leaves
  * the least of itself empty. RT_REFUSED where that is most of it, where its groups or local memory
  * do not fit, and for few rows: neighbours of the result then read as many runs. */
@@ -161,7 +188,9 @@ static int rt_kernel_transpose(rt_ctx *ctx, const rt_matrices *m)
     int64_t n = m->batch * m->rows * m->cols;
     bool small = n < (int64_t)1 << 30 && !ctx->wide;
     if (!rt_noting(ctx)) {
-        int rc = rt_transpose_tiled(ctx, m, small);
+        int rc = rt_transpose_narrow(ctx, m, small);
+        if (rc == RT_REFUSED)
+            rc = rt_transpose_tiled(ctx, m, small);
         if (rc != RT_REFUSED)
             return rc;
     }
