@@ -164,7 +164,8 @@ static void copy_tile(const Fused *f, const Factor *x, const KExp *first, const 
     c.apart = kg_host(kg, x->apart);
     c.to = to;
     c.end = kg_atom(kg, x->n_rows);
-    c.in_row = kg_lt(kg, c.begin, kg_atom(kg, x->n_cols));
+    c.place = c.begin;
+    c.len = kg_atom(kg, x->n_cols);
     tile_copy(kg, &c);
     kb_end(kg->kb);
 }
