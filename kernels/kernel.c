@@ -591,3 +591,8 @@ const KExp *sx_single(Ctx *cx)
 {
     return sx_op(cx, SX_DIV, sx_const(cx, 1), sx_size(cx, SIZE_TEAM_LIMIT));
 }
+
+const KExp *sx_teams(Ctx *cx)
+{
+    return sx_sub(cx, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, 1));
+}

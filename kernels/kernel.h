@@ -184,6 +184,8 @@ void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const KExp *groups);
 const KExp *sx_team_size(Ctx *cx);
 /* 1 where the trait TEAMS is not: work-items work for themselves; else 0. */
 const KExp *sx_single(Ctx *cx);
+/* More than 0 where the trait TEAMS is, also of teams that a user made of one; else 0. */
+const KExp *sx_teams(Ctx *cx);
 
 /* --- access.c ------------------------------------------------------------------------------ */
 

@@ -360,9 +360,8 @@ static void launch_all(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 /* By groups, which exchange sums in local memory, or by work-items in strips. */
 static const KExp *can_launch(Ctx *cx, const Stm *s)
 {
-    const KExp *groups = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
     const KExp *alone = sx_const(cx, has_strips(s));
-    return sx_select(cx, groups, seg_tile_fits(cx, s->exp, 0), alone);
+    return sx_select(cx, sx_teams(cx), seg_tile_fits(cx, s->exp, 0), alone);
 }
 
 void segscan_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)

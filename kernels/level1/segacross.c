@@ -43,14 +43,14 @@ Blocks blocks_of(PlanBuild *pb, const Stm *s, int most, int turns)
     Blocks bl = {.n_segs = nest_size(cx, nest, 0, nest->n - 1)};
     const KExp *fill = sx_op(cx, SX_MAX, sx_mul(cx, teams, team), one);
     const KExp *in_group = beside_in_group(cx, bl.n_segs, fill, most);
-    const KExp *beside = sx_select(cx, sx_sub(cx, team, one), in_group, sx_const(cx, strip));
+    const KExp *beside = sx_select(cx, sx_teams(cx), in_group, sx_const(cx, strip));
     bl.beside = pb_let(pb, "beside", sx_op(cx, SX_MAX, beside, one));
     bl.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, sx_op(cx, SX_DIV, team, bl.beside), one));
     bl.cut = (Segments){.n_segs = sx_op(cx, SX_CEILDIV, bl.n_segs, bl.beside),
                         .width = sx_atom(cx, nest_width(nest)),
                         .threads = team};
     const KExp *workers =
-        sx_op(cx, SX_DIV, teams, sx_select(cx, sx_sub(cx, team, one), sx_const(cx, WAITING), one));
+        sx_op(cx, SX_DIV, teams, sx_select(cx, sx_teams(cx), sx_const(cx, WAITING), one));
     const KExp *each = sx_op(cx, SX_DIV, workers, sx_op(cx, SX_MAX, bl.cut.n_segs, one));
     const KExp *worth =
         sx_mul(cx, bl.threads, sx_mul(cx, sx_size(cx, SIZE_ITEM_ELEMS), sx_const(cx, turns)));

@@ -580,7 +580,7 @@ static bool wide_begin(PlanBuild *pb, const SegHist *sh)
     ArrLoc *outs = NEWN(cx->perm, ArrLoc, h->n);
     Mem **wide = NEWN(cx->perm, Mem *, h->n);
     const KExp *zero = sx_const(cx, 0), *one = sx_const(cx, 1);
-    pb_choose(pb, "seghist_wide", sx_sub(cx, sx_team_size(cx), one),
+    pb_choose(pb, "seghist_wide", sx_teams(cx),
               cost_percent(cx, sx_mul(cx, sh->sg.width, sx_const(cx, WIDE_BINS)), sh->n_bins),
               "there is an element for each eight bins");
     for (int j = 0; j < h->n; j++) {

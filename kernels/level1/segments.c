@@ -7,13 +7,13 @@ enum { NEIGHBOURS = 8 }; /* of 4 bytes are what the memory reads at a time */
 
 /* What chunks are cut for: so many that all run at once. Of one more for each segment the last few
  * would run alone, as long as all the others. Where a team is a work-item that does not matter. */
-static const KExp *even_share(Ctx *cx, const KExp *teams, const KExp *team, const KExp *n_segs)
+static const KExp *even_share(Ctx *cx, const KExp *teams, const KExp *n_segs)
 {
     const KExp *one = sx_const(cx, 1);
     if (kx_is_int(n_segs, 1))
         return teams;
     const KExp *each = sx_op(cx, SX_DIV, teams, sx_op(cx, SX_MAX, n_segs, one));
-    return sx_select(cx, sx_sub(cx, team, one), sx_mul(cx, each, n_segs), teams);
+    return sx_select(cx, sx_teams(cx), sx_mul(cx, each, n_segs), teams);
 }
 
 /* Elements that are worth a work-item: of those that have loops, fewer, each as long as many. */
@@ -49,7 +49,7 @@ Segments segments_plan(PlanBuild *pb, const Exp *e, int least, int most)
         threads = sx_op(cx, SX_MIN, threads, sx_op(cx, SX_MAX, share, few));
     }
     sg.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, team, threads)));
-    segments_cut(pb, &sg, even_share(cx, teams, team, s), sx_op(cx, SX_CEILDIV, w, worth));
+    segments_cut(pb, &sg, even_share(cx, teams, s), sx_op(cx, SX_CEILDIV, w, worth));
     return sg;
 }
 

@@ -390,10 +390,9 @@ static const KExp *per_group(Ctx *cx, const Exp *e, int each)
 {
     const KExp *zero = sx_const(cx, 0), *one = sx_const(cx, 1);
     const KExp *tile = sx_mul(cx, sx_size(cx, SIZE_GROUP_SIZE), sx_const(cx, each));
-    const KExp *several = sx_sub(cx, sx_team_size(cx), one);
     const KExp *room = sx_select(cx, seg_tile_fits(cx, e, each), tile, zero);
     const KExp *w = sx_atom(cx, nest_width(&e->seg.nest));
-    return sx_op(cx, SX_DIV, sx_select(cx, several, room, zero), sx_op(cx, SX_MAX, w, one));
+    return sx_op(cx, SX_DIV, sx_select(cx, sx_teams(cx), room, zero), sx_op(cx, SX_MAX, w, one));
 }
 
 /* Launches tiles, and opens the branch for segments that are not so short. False, with nothing

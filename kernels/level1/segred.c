@@ -194,9 +194,9 @@ static int most_elems(PlanBuild *pb, const Exp *e)
 static void choose_dealt(PlanBuild *pb, const Exp *e, const KExp *len, int each)
 {
     Ctx *cx = pb->cx;
-    const KExp *team = sx_team_size(cx), *one = sx_const(cx, 1);
+    const KExp *team = sx_team_size(cx);
     const KExp *tiles = sx_op(cx, SX_DIV, len, sx_mul(cx, team, sx_const(cx, each)));
-    const KExp *can = sx_op(cx, SX_MIN, sx_sub(cx, team, one), seg_tile_fits(cx, e, each));
+    const KExp *can = sx_op(cx, SX_MIN, sx_teams(cx), seg_tile_fits(cx, e, each));
     pb_choose(pb, "segred_dealt", sx_op(cx, SX_MIN, can, tiles), cost_always(cx),
               "always: neighbours in memory are read together");
 }

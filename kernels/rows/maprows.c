@@ -112,7 +112,7 @@ void make_segmap_rows(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
         make_segmap(pb, s, outs);
         return;
     }
-    pb_if_more(pb, sx_team_size(pb->cx), 1);
+    pb_if_more(pb, sx_teams(pb->cx), 0);
     if (!map_tiles(pb, s, outs))
         make_segmap(pb, s, outs);
     pb_else(pb);

@@ -68,7 +68,7 @@ Rows rows_plan(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
     Rows r = {.pb = pb, .s = s, .e = e, .d = &e->seg.nest.at[0], .outs = outs, .scan = scan};
     r.each = each_of(e);
     r.group_size = pb_let(pb, "group", sx_op(cx, SX_MIN, sx_team_size(cx), most_group(cx, e)));
-    const KExp *several = sx_sub(cx, sx_team_size(cx), sx_const(cx, 1));
+    const KExp *several = sx_teams(cx);
     const KExp *weight = sx_select(cx, several, sx_const(cx, POINT_WEIGHT), sx_const(cx, 1));
     const KExp *points = sx_mul(cx, sx_atom(cx, r.d->width), weight);
     r.items = pb_let(pb, "items", sx_add(cx, sx_atom(cx, r.d->rows), points));

@@ -341,7 +341,7 @@ static void by_shares(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan
         each_row(pb, s, outs, scan);
         return;
     }
-    pb_if_more(pb, sx_team_size(pb->cx), 1);
+    pb_if_more(pb, sx_teams(pb->cx), 0);
     rows_launch_starts(&r);
     pb_end(pb);
     kg_launch(kg, k, r.groups);

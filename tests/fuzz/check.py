@@ -26,7 +26,7 @@ SHAPES = [([], {}),
           ([], OPENCL),
           (["--default-group-size=7", "--default-num-groups=5"], {}),
           (["--default-group-size=7", "--default-num-groups=5"], OPENCL),
-          (["--default-group-size=4", "--default-num-groups=2"], {**OPENCL, "MINIFUT_CODE": "gpu"}),
+          (["--default-group-size=1", "--default-num-groups=2"], {**OPENCL, "MINIFUT_CODE": "gpu"}),
           (["--default-group-size=7", "--default-num-groups=5"], {"MINIFUT_HEAP": "16"}),  # heaps that must grow
           (["--default-group-size=8", "--default-num-groups=2"], {**OPENCL, "MINIFUT_CODE": "gpu", "MINIFUT_HEAP": "16"}),
           (["--default-group-size=16", "--default-num-groups=3"], {**OPENCL, "MINIFUT_CODE": "gpu"}),
