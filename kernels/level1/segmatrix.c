@@ -24,6 +24,9 @@
  *         until tile t is there; barrier
  *         begin acc += all steps of tile t;  copy tile t+S-1;  until acc is there
  *
+ * Where rows begin anywhere, threads load what is copied, and wait for it; blocks are small, so
+ * that others have something to do meanwhile.
+ *
  * What copies can be of says tiles.h. In the end the sums change places in local memory, too, so
  * that neighbours store neighbours.
  *
@@ -41,6 +44,7 @@ typedef struct {
     int warp[N_SIDES]; /* rows and columns of a warp */
     int stages;        /* tiles in local memory, S */
     bool wide;         /* products; operands are f16 */
+    bool anywhere;     /* rows of operands may begin */
 } Shape;
 
 /* An operand, as its tiles are copied. Of tiles that are turned the rows are k. */
@@ -150,8 +154,9 @@ static bool is_product(const Sides *s, PrimType elem)
 
 /* Finds how tiles of an operand are copied. Host: 1 where neighbours can be, else 0;
  * NULL: nowhere. */
-static const KExp *find_factor(const Sides *s, const Operand *o, Factor *f)
+static const KExp *find_factor(const Matrix *m, const Operand *o, Factor *f)
 {
+    const Sides *s = &m->s;
     VarSet *inside = varmap_new(s->kg->cx->perm);
     sums_inside(s->r, 0, inside);
     Source from = {.elem = o->v->type.elem,
@@ -162,7 +167,8 @@ static const KExp *find_factor(const Sides *s, const Operand *o, Factor *f)
                    .across = s->dim[o->side]->idx,
                    .along = s->r->k,
                    .n_across = s->dim[o->side]->width,
-                   .n_along = s->r->width};
+                   .n_along = s->r->width,
+                   .anywhere = m->shape.anywhere};
     /* Strides of an array that is copied where that pays are known at run time: then as they are in
      * the copy. */
     const KExp *along = tile_growth(s->kg->cx, from.at, from.along);
@@ -177,7 +183,7 @@ static const KExp *find_factors(Matrix *m)
     const KExp *can = sx_const(m->kg->cx, 1);
     for (int i = 0; i < m->s.operands.n && can; i++) {
         const Operand *o = &m->s.operands.at[i];
-        can = tile_both(m->kg->cx, can, find_factor(&m->s, o, &m->factor[o->side]));
+        can = tile_both(m->kg->cx, can, find_factor(m, o, &m->factor[o->side]));
     }
     m->factor[COLS].from = tile_of(&m->shape, ROWS);
     return can;
@@ -190,12 +196,21 @@ static void locate(Matrix *m, int side)
 {
     Factor *f = &m->factor[side];
     f->copy = (TileCopy){.panels = m->shape.wide,
+                         .anywhere = m->shape.anywhere,
                          .tiles = m->tiles,
                          .mem = f->o->from.mem,
                          .pitch = pitch_of(m, side),
                          .rows = rows_of(m, side),
                          .threads = threads_of(&m->shape)};
     tile_locate(m->kg, &f->copy, m->thread);
+}
+
+/* Where the tile of a side is in that stage. */
+static const KExp *tile_at(const Matrix *m, int side, const KExp *stage)
+{
+    KGen *kg = m->kg;
+    const KExp *at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
+    return kg_add(kg, at, kg_int(kg, m->factor[side].from));
 }
 
 /* Copies the tile of a side from k0 on to stage `stage`. */
@@ -207,7 +222,6 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
     bool turned = f->turned;
     TileCopy c = f->copy;
     const KExp *across = turned ? c.begin : c.row, *along = turned ? c.row : c.begin;
-    const KExp *stage_at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
     const KExp *number = kb_let(kg->kb, "number", kg_add(kg, m->first[side], across));
     const KExp *k = kb_let(kg->kb, "k", kg_add(kg, k0, along)), *width = kg_atom(kg, d->width);
     kb_open_block(kg->kb);
@@ -215,10 +229,11 @@ static void copy_tile(const Matrix *m, int side, const KExp *stage, const KExp *
     kg_let(kg, m->r->k, k);
     c.from = kb_let(kg->kb, "from", kg_at(kg, f->o->from.at.offset));
     c.apart = kg_host(kg, f->apart);
-    c.to = kg_add(kg, stage_at, kg_int(kg, f->from));
+    c.to = tile_at(m, side, stage);
     c.number = turned ? k : number;
     c.end = turned ? m->share.to : width;
-    c.in_row = turned ? kg_lt(kg, number, width) : kg_lt(kg, k, m->share.to);
+    c.place = turned ? number : k;
+    c.len = turned ? width : m->share.to;
     tile_copy(kg, &c);
     kb_end(kg->kb);
 }
@@ -258,12 +273,11 @@ static int steps_of(const Matrix *m)
 static void load_fragments(const Matrix *m, const KExp *stage, int step)
 {
     KGen *kg = m->kg;
-    const KExp *at = kg_mul(kg, stage, kg_int(kg, stage_of(&m->shape)));
     KStm s = {.kind = KST_FRAGMENTS, .buf = m->tiles, .with = m->fragments, .tile = tile_shape(m)};
     s.tile.half = half_of(m, step);
     s.tile.k = step * ktile_depth(s.tile.elem);
     for (int d = 0; d < N_SIDES; d++) {
-        s.x[d] = kg_add(kg, at, kg_int(kg, m->factor[d].from));
+        s.x[d] = tile_at(m, d, stage);
         vec_push(kg->cx->perm, &s.args, m->warp[d]);
     }
     kb_stm(kg->kb, s);
@@ -310,11 +324,11 @@ static void multiply_tile(const Matrix *m, const KExp *t, const KExp *n)
     int steps = steps_of(m), ahead = m->shape.stages - 1;
     const KExp *read = stage_at(m, t);
     for (int step = 0; step < steps; step++) {
-        bool last = step == steps - 1;
-        if (last)
+        if (step == steps - 1) {
+            read = stage_at(m, kg_add(kg, t, kg_int(kg, 1)));
             next_tile(m);
-        load_fragments(m, last ? stage_at(m, kg_add(kg, t, kg_int(kg, 1))) : read,
-                       (step + 1) % steps);
+        }
+        load_fragments(m, read, (step + 1) % steps);
         if (step == 0)
             copy_next(m, kg_add(kg, t, kg_int(kg, ahead)), n);
         multiply(m, step);
@@ -410,20 +424,24 @@ static void gather_sums(const Matrix *m, KBuf *sums)
         kb_end(kg->kb);
 }
 
-/* The column of the thread's elements, in the block. */
-static const KExp *column(const Matrix *m)
+enum { TOGETHER = 4 }; /* neighbours that a thread stores as a vector */
+
+/* The column of the thread's first elements, of so many neighbours, in the block. */
+static const KExp *column(const Matrix *m, int together)
 {
-    return kg_rem(m->kg, m->thread, kg_int(m->kg, m->shape.blocks.size[COLS]));
+    KGen *kg = m->kg;
+    const KExp *cols = kg_int(kg, m->shape.blocks.size[COLS] / together);
+    return kg_mul(kg, kg_rem(kg, m->thread, cols), kg_int(kg, together));
 }
 
-/* Opens the loop over the rows of the thread's elements, as many as there are, and binds the one at
- * hand; where its sum is. */
-static const KExp *open_cells(const Matrix *m)
+/* Opens the loops over the rows of the thread's elements, as many as there are, and over neighbours
+ * in a row, and binds the one at hand; where its sum is. */
+static const KExp *open_cells(const Matrix *m, int together)
 {
     enum { AT_ONCE = 4 };
     KGen *kg = m->kg;
     const Nest *nest = &m->r->e->seg.nest;
-    int cols = m->shape.blocks.size[COLS], apart = threads_of(&m->shape) / cols;
+    int cols = m->shape.blocks.size[COLS] / together, apart = threads_of(&m->shape) / cols;
     const KExp *step = kg_int(kg, apart), *row = kg_quot(kg, m->thread, kg_int(kg, cols));
     const KExp *from = kb_let(kg->kb, "from", kg_add(kg, m->first[ROWS], row));
     const KExp *left = kg_sub(kg, kg_atom(kg, m->s.dim[ROWS]->width), from);
@@ -433,26 +451,63 @@ static const KExp *open_cells(const Matrix *m)
     const KExp *turn = kb_for(kg->kb, "i", kg_int(kg, 0), n, kg_int(kg, 1));
     kg_loop_unroll(kg, AT_ONCE);
     const KExp *below = kg_mul(kg, turn, step);
+    const KExp *beside = kb_for(kg->kb, "j", kg_int(kg, 0), kg_int(kg, together), kg_int(kg, 1));
+    kg_loop_unroll(kg, -1);
+    const KExp *col = kg_add(kg, column(m, together), beside);
     const KExp *at[N_SIDES] = {
-        [ROWS] = kg_add(kg, from, below), [COLS] = kg_add(kg, m->first[COLS], column(m))};
+        [ROWS] = kg_add(kg, from, below), [COLS] = kg_add(kg, m->first[COLS], col)};
     for (int d = m->r->depth - 2; d < m->r->depth; d++)
         nest_bind_dim(kg, &nest->at[d], at[&nest->at[d] == m->s.dim[ROWS] ? ROWS : COLS]);
-    return kg_add(kg, kg_mul(kg, kg_add(kg, row, below), kg_int(kg, sums_pitch(&m->shape))),
-                  column(m));
+    return kg_add(kg, kg_mul(kg, kg_add(kg, row, below), kg_int(kg, sums_pitch(&m->shape))), col);
 }
 
 static void store_parts(const Matrix *m, KBuf *sums)
 {
-    const KExp *cell = open_cells(m);
+    const KExp *cell = open_cells(m, 1);
     sums_store_parts(m->kg, m->r, m->pieces, m->share.piece, &sums, cell, 1);
+    kb_end(m->kg->kb);
     kb_end(m->kg->kb);
 }
 
-static void store_results(const Matrix *m, const KLoc *outs, KBuf *sums)
+static void store_results(const Matrix *m, const KLoc *outs, KBuf *sums, int together)
 {
-    const KExp *cell = open_cells(m);
+    const KExp *cell = open_cells(m, together);
     sums_store(m->kg, m->r, outs, &sums, cell);
     kb_end(m->kg->kb);
+    kb_end(m->kg->kb);
+}
+
+/* x, which is a multiple of TOGETHER if *all then is true, as one that is seen to be. */
+static const KExp *multiple(const Matrix *m, const KExp *x, const KExp **all)
+{
+    KGen *kg = m->kg;
+    const KExp *n = sx_const(kg->cx, TOGETHER);
+    const KExp *rest = kg_rem(kg, kg_at(kg, x), kg_int(kg, TOGETHER));
+    *all = kg_and(kg, *all, kg_eq(kg, rest, kg_int(kg, 0)));
+    return sx_mul(kg->cx, sx_op(kg->cx, SX_DIV, x, n), n);
+}
+
+/* The results, of which neighbours are vectors where all is true; NULL: not seen to be anywhere. */
+static const KLoc *as_vectors(const Matrix *m, const KLoc *outs, const KExp **all)
+{
+    KGen *kg = m->kg;
+    Arena *a = kg->cx->perm;
+    int n = m->r->stm->pat.n, depth = m->r->depth;
+    KLoc *some = NEWN(a, KLoc, n);
+    int cols = m->s.dim[COLS] == &m->r->e->seg.nest.at[depth - 1] ? depth - 1 : depth - 2;
+    *all = kg_eq(kg, kg_rem(kg, kg_atom(kg, m->s.dim[COLS]->width), kg_int(kg, TOGETHER)),
+                 kg_int(kg, 0));
+    for (int i = 0; i < n; i++) {
+        some[i] = outs[i];
+        if (outs[i].computed || !kx_is_int(outs[i].at.strides[cols], 1))
+            return NULL;
+        const KExp **strides = NEWN(a, const KExp *, depth);
+        for (int d = 0; d < depth; d++)
+            strides[d] =
+                d == cols ? outs[i].at.strides[d] : multiple(m, outs[i].at.strides[d], all);
+        some[i].at = (Lmad){multiple(m, outs[i].at.offset, all), strides};
+    }
+    return some;
 }
 
 static void store_block(const Matrix *m, const KLoc *outs)
@@ -463,17 +518,28 @@ static void store_block(const Matrix *m, const KLoc *outs)
     KBuf *sums = sums_of_block(m);
     gather_sums(m, sums);
     tile_meet(kg);
-    kb_if(kg->kb,
-          kg_lt(kg, kg_add(kg, m->first[COLS], column(m)), kg_atom(kg, m->s.dim[COLS]->width)));
+    const KExp *cols = kg_atom(kg, m->s.dim[COLS]->width), *all;
+    const KExp *there = kg_lt(kg, kg_add(kg, m->first[COLS], column(m, 1)), cols);
     if (m->pieces) {
         kb_if(kg->kb, kg_lt(kg, kg_int(kg, 1), kg_host(kg, m->pieces->pieces)));
+        kb_if(kg->kb, there);
         store_parts(m, sums);
+        kb_end(kg->kb);
         kb_else(kg->kb);
     }
-    store_results(m, outs, sums);
-    if (m->pieces)
+    const KLoc *some = as_vectors(m, outs, &all);
+    if (some) {
+        kb_if(kg->kb, all);
+        kb_if(kg->kb, kg_lt(kg, kg_add(kg, m->first[COLS], column(m, TOGETHER)), cols));
+        store_results(m, some, sums, TOGETHER);
         kb_end(kg->kb);
+        kb_else(kg->kb);
+    }
+    kb_if(kg->kb, there);
+    store_results(m, outs, sums, 1);
     kb_end(kg->kb);
+    for (int i = 0; i < (some != NULL) + (m->pieces != NULL); i++)
+        kb_end(kg->kb);
     ranges_reset(kg->known, mark);
     tile_meet(kg);
     kb_end(kg->kb);
@@ -570,9 +636,18 @@ int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
 {
     static const Shape shapes[] = {
         {.blocks =
-             {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60},
+             {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 100, .full = 60},
          .warp = {16, 256},
          .stages = 4,
+         .wide = true},
+        {.blocks = {.size = {128, 128},
+                    .piece = 1 << 30,
+                    .least = 64,
+                    .groups = 2,
+                    .fill = 100,
+                    .full = 60},
+         .warp = {16, 128},
+         .stages = 3,
          .wide = true},
         {.blocks =
              {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60},
@@ -581,26 +656,25 @@ int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
         {.blocks = {.size = {64, 64}, .piece = 512, .least = 9, .groups = 2, .fill = 10},
          .warp = {32, 32},
          .stages = 4},
+        {.blocks = {.size = {64, 64}, .piece = 512, .least = 9, .groups = 2, .fill = 10},
+         .warp = {32, 32},
+         .stages = 3,
+         .anywhere = true},
     };
     if (r->depth < 2 || !sums_can_cut(pb->cx, r))
         return 0;
     static const PrimType elems[] = {T_F16, T_F32};
-    int tried = 0, may = pb->plan->fast_math ? 2 : 1;
-    for (; tried < may; tried++) {
-        Matrix any = matrix_of(pb, r, outs, &shapes[0], elems[tried]);
-        if (open_kernel(&any))
-            break;
-    }
-    if (tried == may)
-        return 0;
-    int n = 0;
+    int n = 0, may = pb->plan->fast_math ? 2 : 1;
     for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++) {
-        if (shapes[i].wide && elems[tried] != T_F16)
-            continue;
-        Matrix m = matrix_of(pb, r, outs, &shapes[i], elems[tried]);
-        shape_branch(pb, &m, outs);
-        pb_else(pb);
-        n++;
+        for (int e = 0; e < may; e++) {
+            Matrix tried = matrix_of(pb, r, outs, &shapes[i], elems[e]);
+            if ((shapes[i].wide && elems[e] != T_F16) || !open_kernel(&tried))
+                continue;
+            Matrix m = matrix_of(pb, r, outs, &shapes[i], elems[e]);
+            shape_branch(pb, &m, outs);
+            pb_else(pb);
+            n++;
+        }
     }
     return n;
 }

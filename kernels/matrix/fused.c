@@ -197,10 +197,10 @@ void fused_score(const Fused *f, const KExp *t)
         kb_set(b, most, op2(kg, OP_MAX, kg_of(kg, most), kb_load(b, "x", f->s[p], c.cell)));
         close_cells(f);
     }
-    kb_store(b, f->grown, own, kg_of(kg, most));
+    kb_store(b, f->max, own, kg_of(kg, most));
     kb_end(b);
     ranges_reset(kg->known, mark);
-    agree(f, f->grown, OP_MAX);
+    agree(f, f->max, OP_MAX);
 }
 
 /* Which word of the weights' tile has the lane's pair in eight columns of its rows (as
@@ -220,14 +220,20 @@ static const KExp *word_at(const Fused *f, const KExp *own, const KExp *eight)
     return kg_add(kg, kg_add(kg, kg_mul(kg, number, panel), row), at);
 }
 
-/* Which of the lane's own words: of 16 columns it has a pair of each row, then those eight columns
- * further. */
+/* Which of the lane's own words: of 16 rows and columns it has a pair of each of two rows, then
+ * those eight columns further. */
 static const KExp *own_at(const Fused *f, const KExp *own, const KExp *eight)
 {
-    return kg_add(f->kg, kg_mul(f->kg, eight, kg_int(f->kg, fused_own(f))), own);
+    KGen *kg = f->kg;
+    const KExp *pair = kg_int(kg, PAIR), *parts = kg_int(kg, fused_own(f) / PAIR);
+    const KExp *part =
+        kg_add(kg, kg_mul(kg, kg_quot(kg, eight, pair), parts), kg_quot(kg, own, pair));
+    const KExp *in_part =
+        kg_add(kg, kg_mul(kg, kg_rem(kg, eight, pair), pair), kg_rem(kg, own, pair));
+    return kg_add(kg, kg_mul(kg, part, kg_int(kg, PAIR * PAIR)), in_part);
 }
 
-/* sum += weights of the lane's sums of a piece; as f16, two a word, they are stored. from: the
+/* sum += weights of the lane's sums of a piece; as f16, two a word, they are kept. from: the
  * maximum, in twos. */
 static void weigh_piece(const Fused *f, const KExp *own, int piece, const KExp *from, KVar *sum)
 {
@@ -247,10 +253,29 @@ static void weigh_piece(const Fused *f, const KExp *own, int piece, const KExp *
     const KExp *half = kx_const(a, atom_int(T_U32, 16).c);
     const KExp *word = op2(kg, OP_OR, both[0], op2(kg, OP_SHL, both[1], half));
     const KExp *eight = kg_add(kg, c.eight, kg_int(kg, piece * eights));
-    if (f->shape.wide)
-        kb_store(b, f->own, own_at(f, own, eight), word);
-    else
-        kb_store(b, f->pairs, word_at(f, own, eight), word);
+    kb_store(b, f->own, own_at(f, own, eight), word);
+    kb_end(b);
+}
+
+/* Sums and products of a row become those of its maximum, if that has grown by more than BEHIND:
+ * below, weights are up to 2^7.3, which f16 has as exactly as others, and as a rule there is no
+ * more to do behind the first tiles. */
+static void catch_up(const Fused *f, const KExp *own, const KExp *most)
+{
+    enum { BEHIND = 5 };
+    KGen *kg = f->kg;
+    KBuild *b = kg->kb;
+    const KExp *was = kb_load(b, "was", f->from, own);
+    kb_if(b, kx_lt(kg->cx->perm, op2(kg, OP_ADD, was, real(kg, BEHIND)), most));
+    const KExp *grown = power_of(kg, op2(kg, OP_SUB, in_twos(kg, was), in_twos(kg, most)));
+    kb_store(b, f->from, own, most);
+    kb_store(b, f->sum, own, op2(kg, OP_MUL, kb_load(b, "x", f->sum, own), grown));
+    for (int p = 0; p < fused_pieces(f, f->shape.width); p++) {
+        Cell c = open_cells(f, own, f->shape.width);
+        const KExp *x = kb_load(b, "x", f->out[p], c.cell);
+        kb_store(b, f->out[p], c.cell, op2(kg, OP_MUL, x, grown));
+        close_cells(f);
+    }
     kb_end(b);
 }
 
@@ -259,21 +284,14 @@ void fused_weigh(const Fused *f)
     KGen *kg = f->kg;
     KBuild *b = kg->kb;
     const KExp *own = open_rows(f), *none = real(kg, -INFINITY);
-    const KExp *most = kb_load(b, "most", f->grown, own), *was = kb_load(b, "was", f->max, own);
-    const KExp *is_none = kx_eq(kg->cx->perm, most, none);
-    const KExp *from = in_twos(kg, kx_select(kg->cx->perm, is_none, real(kg, 0), most));
-    const KExp *grown = power_of(kg, op2(kg, OP_SUB, in_twos(kg, was), from));
-    kb_store(b, f->max, own, most);
-    KVar *sum = kb_var(b, "sum", T_F32, op2(kg, OP_MUL, kb_load(b, "x", f->sum, own), grown));
+    catch_up(f, own, kb_load(b, "most", f->max, own));
+    const KExp *from = kb_load(b, "from", f->from, own);
+    const KExp *is_none = kx_eq(kg->cx->perm, from, none);
+    from = in_twos(kg, kx_select(kg->cx->perm, is_none, real(kg, 0), from));
+    KVar *sum = kb_var(b, "sum", T_F32, kb_load(b, "x", f->sum, own));
     for (int p = 0; p < fused_pieces(f, f->shape.keys); p++)
         weigh_piece(f, own, p, from, sum);
     kb_store(b, f->sum, own, kg_of(kg, sum));
-    for (int p = 0; p < fused_pieces(f, f->shape.width); p++) {
-        Cell c = open_cells(f, own, f->shape.width);
-        const KExp *x = kb_load(b, "x", f->out[p], c.cell);
-        kb_store(b, f->out[p], c.cell, op2(kg, OP_MUL, x, grown));
-        close_cells(f);
-    }
     kb_end(b);
 }
 
@@ -299,12 +317,22 @@ static const KExp *weight_of_none(const Fused *f, const KExp *most)
     return kb_let(kg->kb, "none", kx_select(a, none, real(kg, NAN), one));
 }
 
+/* By what weights of `from` are to be multiplied to be those of the maximum. */
+static const KExp *behind_by(const Fused *f, const KExp *own, const KExp *most)
+{
+    KGen *kg = f->kg;
+    const KExp *from = kb_load(kg->kb, "from", f->from, own);
+    const KExp *by = power_of(kg, op2(kg, OP_SUB, in_twos(kg, from), in_twos(kg, most)));
+    const KExp *none = kx_eq(kg->cx->perm, most, real(kg, -INFINITY));
+    return kb_let(kg->kb, "by", kx_select(kg->cx->perm, none, real(kg, 1), by));
+}
+
 /* By what a row's sums over keys are to be multiplied; no keys have none. */
-static const KExp *share_of(const Fused *f, const KExp *none, const KExp *sum)
+static const KExp *share_of(const Fused *f, const KExp *weight, const KExp *sum)
 {
     KGen *kg = f->kg;
     const KExp *empty = kg_eq(kg, kg_atom(kg, f->keys), kg_int(kg, 0)), *one = real(kg, 1);
-    const KExp *share = f->a.divided ? op2(kg, OP_DIV, one, sum) : none;
+    const KExp *share = f->a.divided ? op2(kg, OP_DIV, one, sum) : weight;
     return kb_let(kg->kb, "share", kx_select(kg->cx->perm, empty, one, share));
 }
 
@@ -338,10 +366,11 @@ void fused_store(const Fused *f, const KLoc *out)
     kb_if(b, kg_lt(kg, row, kg_atom(kg, f->rows->width)));
     nest_bind_dim(kg, f->rows, row);
     const KExp *most = kb_load(b, "most", f->max, own), *none = weight_of_none(f, most);
+    const KExp *by = behind_by(f, own, most);
     const KExp *sum = kb_let(b, "sum", op2(kg, OP_MUL, kb_load(b, "sum", f->sum, own), none));
-    const KExp *share = share_of(f, none, sum);
+    const KExp *share = share_of(f, op2(kg, OP_MUL, none, by), sum);
     kg_let(kg, f->a.scores->pat.at[0], most);
-    kg_let(kg, f->a.sum->pat.at[0], sum);
+    kg_let(kg, f->a.sum->pat.at[0], op2(kg, OP_MUL, sum, by));
     fused_row_stms(f, true);
     fused_row_stms(f, false);
     for (int p = 0; p < fused_pieces(f, f->shape.width); p++) {

@@ -43,12 +43,13 @@ typedef struct {
     Factor q, k, v;
     KBuf *tiles, *weights, *fragments;
     KBuf *s[MOST_PIECES], *out[MOST_PIECES]; /* sums, of a piece each */
-    KBuf *max, *sum, *grown;                 /* of the lane's rows; grown: r */
-    KBuf *pairs;                             /* the weights, two a word */
-    KBuf *own;                               /* the lane's, as wide products take them */
-    KBuf *told;                              /* what a quad tells each other, without shuffles */
-    const KExp *first;                       /* row of the block */
-    const KExp *thread, *lane, *row, *pair;  /* row, column of the lane's first sum */
+    KBuf *max, *sum;                         /* of the lane's rows; largest scores, */
+    KBuf *from;        /* and what weights are exp (s - from) of, as far as these are behind */
+    KBuf *pairs;       /* the weights, two a word */
+    KBuf *own;         /* the weights, as the units take the lane's */
+    KBuf *told;        /* what a quad tells each other, without shuffles */
+    const KExp *first; /* row of the block */
+    const KExp *thread, *lane, *row, *pair; /* row, column of the lane's first sum */
 } Fused;
 
 /* --- Sizes ----------------------------------------------------------------------------------- */
@@ -92,10 +93,10 @@ static inline int fused_cells(const Fused *f, int cols)
 void fused_fill(const Fused *f, KBuf *buf, int n, double x);
 /* Scalars and views of a row: those before the scores, or those behind. */
 void fused_row_stms(const Fused *f, bool before);
-/* s := scores of tile t, grown: the rows' largest ones of these and before, of all lanes. */
+/* s := scores of tile t, max: the rows' largest ones of these and before, of all lanes. */
 void fused_score(const Fused *f, const KExp *t);
-/* The weights of the tile, to local memory or, where products are wide, to `own`; sums and products
- * of those before become those of the new maximum. */
+/* own := the weights of the tile; sums and products of those before become those of the new
+ * maximum, where that has grown by much. */
 void fused_weigh(const Fused *f);
 /* From there to local memory, for products without units. */
 void fused_spread(const Fused *f);

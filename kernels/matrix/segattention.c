@@ -6,19 +6,21 @@
  * A group has a block of rows, each of its warps some of them. It goes over tiles of keys, of which
  * the next one is copied meanwhile:
  *
- *     copy the block of q, tile 0 of k and v;  max = -inf, sum = 0, out = 0, for each row
+ *     copy the block of q, tile 0 of k;  max = from = -inf, sum = 0, out = 0, for each row
  *     for tiles t = 0 ..:
- *         until tile t is there; barrier;  copy tile t+1
+ *         until tile t of k is there; barrier;  copy tile t of v, t+1 of k
  *         s = f (q k^T)                           sums of the units, in registers
- *         m = max max s;  r = exp (max - m);  max = m
- *         p = exp (s - m)
- *         sum = sum * r + p summed;  out = out * r + f16 p v
+ *         max = max max s
+ *         where it is much larger than from:
+ *             r = exp (from - max);  sum = sum * r;  out = out * r;  from = max
+ *         p = exp (s - from);  until tile t of v is there; barrier
+ *         sum = sum + p summed;  out = out + f16 p v
  *     out = g (out / sum), where the program divides
  *
  * So no more than inputs and outputs is in memory. A lane has the sums of some columns of a row;
  * four neighbours, a quad, have all columns. They agree on the row's maximum in each tile, on its
- * sum in the end. The weights p change hands in local memory: the units want them otherwise than
- * they leave sums. Those of wide products (KTile) take them from registers, as they leave sums.
+ * sum in the end. The weights p stay in registers: where a lane has sums of two times eight columns
+ * the units want its weights of them, two a word.
  *
  * Rows are padded to the shape's width by zeros, scores of keys beyond the end are -inf. As long as
  * a row has had no other scores, its maximum counts as 0, so that weights are 0 and not NaN; if it
@@ -32,7 +34,7 @@
 
 #include <math.h>
 
-/* Elements of tiles: the block of q, and a stage of k and v; of its weights. */
+/* Elements of tiles: the block of q, and a stage of k, or v; of its weights. */
 static int block_of(const Fused *f)
 {
     return fused_block(f) * f->shape.width;
@@ -45,7 +47,7 @@ static int weights_of(const Fused *f)
 
 static int stage_of(const Fused *f)
 {
-    return 2 * f->shape.keys * f->shape.width;
+    return f->shape.keys * f->shape.width;
 }
 
 /* --- What is read ---------------------------------------------------------------------------- */
@@ -164,7 +166,8 @@ static void copy_tile(const Fused *f, const Factor *x, const KExp *first, const 
     c.apart = kg_host(kg, x->apart);
     c.to = to;
     c.end = kg_atom(kg, x->n_rows);
-    c.in_row = kg_lt(kg, c.begin, kg_atom(kg, x->n_cols));
+    c.place = c.begin;
+    c.len = kg_atom(kg, x->n_cols);
     tile_copy(kg, &c);
     kb_end(kg->kb);
 }
@@ -176,18 +179,29 @@ static const KExp *stage_at(const Fused *f, const KExp *t)
     return kb_let(kg->kb, "stage", kg_add(kg, kg_int(kg, block_of(f)), stage));
 }
 
-/* v of a stage, which begins with k. */
-static const KExp *values_at(const Fused *f, const KExp *stage)
+static const KExp *first_key(const Fused *f, const KExp *t)
 {
-    return kg_add(f->kg, stage, kg_int(f->kg, stage_of(f) / 2));
+    return kg_mul(f->kg, t, kg_int(f->kg, f->shape.keys));
 }
 
 static void copy_keys(const Fused *f, const KExp *t)
 {
+    copy_tile(f, &f->k, first_key(f, t), stage_at(f, t));
+}
+
+/* v of a tile, which has one place, behind all stages of k. */
+static const KExp *values_at(const Fused *f)
+{
+    return kg_int(f->kg, block_of(f) + STAGES * stage_of(f));
+}
+
+/* The values of tile t, in a round, and the keys of the next one. */
+static void copy_ahead(const Fused *f, const KExp *t)
+{
     KGen *kg = f->kg;
-    const KExp *stage = stage_at(f, t), *first = kg_mul(kg, t, kg_int(kg, f->shape.keys));
-    copy_tile(f, &f->k, first, stage);
-    copy_tile(f, &f->v, first, values_at(f, stage));
+    copy_tile(f, &f->v, first_key(f, t), values_at(f));
+    tile_round(kg, STAGES);
+    copy_keys(f, kb_let(kg->kb, "next", kg_add(kg, t, kg_int(kg, 1))));
 }
 
 /* What two tiles are multiplied: of `rows` the warp's, of `cols` all columns, over a depth. */
@@ -238,18 +252,6 @@ static KTile load(const Fused *f, const Product *p, int k, int col)
     return s.tile;
 }
 
-/* sums += the product. */
-static void multiply(const Fused *f, const Product *p, KBuf *const *sums)
-{
-    for (int k = 0; k < p->depth; k += ktile_depth(T_F16)) {
-        load(f, p, k, -1);
-        for (int i = 0; i < fused_pieces(f, p->n); i++) {
-            KTile shape = load(f, p, k, i * PIECE);
-            tile_multiply(f->kg, f->fragments, sums[i], &shape);
-        }
-    }
-}
-
 /* The lane's own words from number k on are those of the rows, which are not in a tile. */
 static void load_own(const Fused *f, int k)
 {
@@ -258,6 +260,22 @@ static void load_own(const Fused *f, int k)
     for (int i = 0; i < words; i++) {
         const KExp *at = kg_int(kg, k / ktile_depth(T_F16) * words + i);
         kb_store(kg->kb, f->fragments, kg_int(kg, i), kb_load(kg->kb, "word", f->own, at));
+    }
+}
+
+static void multiply_narrow(const Fused *f, const Product *p, KBuf *const *sums, bool fresh)
+{
+    for (int i = 0; fresh && i < fused_pieces(f, p->n); i++)
+        fused_fill(f, sums[i], fused_cells(f, p->n), 0);
+    for (int k = 0; k < p->depth; k += ktile_depth(T_F16)) {
+        if (p->rows)
+            load(f, p, k, -1);
+        else
+            load_own(f, k);
+        for (int i = 0; i < fused_pieces(f, p->n); i++) {
+            KTile shape = load(f, p, k, i * PIECE);
+            tile_multiply(f->kg, f->fragments, sums[i], &shape);
+        }
     }
 }
 
@@ -286,7 +304,7 @@ static void load_wide(const Fused *f, const Product *p, int k, int side)
     kb_stm(kg->kb, s);
 }
 
-/* The same by wide products, which are under way then; `fresh`: sums := the product. */
+/* The same by wide products, which are under way then. */
 static void multiply_wide(const Fused *f, const Product *p, KBuf *sums, bool fresh)
 {
     int step = ktile_depth(T_F16);
@@ -303,6 +321,20 @@ static void multiply_wide(const Fused *f, const Product *p, KBuf *sums, bool fre
     }
 }
 
+/* sums += the product; `fresh`: sums := it. Meanwhile what follows on tile t, if that is given, is
+ * copied. */
+static void multiply(const Fused *f, const Product *p, KBuf *const *sums, bool fresh, const KExp *t)
+{
+    if (f->shape.wide)
+        multiply_wide(f, p, sums[0], fresh);
+    if (t)
+        copy_ahead(f, t);
+    if (f->shape.wide)
+        tile_settle(f->kg, sums[0]);
+    else
+        multiply_narrow(f, p, sums, fresh);
+}
+
 /* --- Tiles of keys --------------------------------------------------------------------------- */
 
 static Product scores_of(const Fused *f, const KExp *stage)
@@ -316,50 +348,43 @@ static Product scores_of(const Fused *f, const KExp *stage)
                      .n = f->shape.keys};
 }
 
-static Product out_of(const Fused *f, const KExp *stage)
+static Product out_of(const Fused *f)
 {
     return (Product){.rows = f->weights,
                      .cols = f->tiles,
                      .rows_at = kg_int(f->kg, 0),
-                     .cols_at = values_at(f, stage),
+                     .cols_at = values_at(f),
                      .tall = f->shape.keys,
                      .turned = true,
                      .depth = f->shape.keys,
                      .n = f->shape.width};
 }
 
-static void do_tile(const Fused *f, const KExp *stage, const KExp *t, const KExp *next)
+/* Until all but the last n rounds are there, for the whole group. */
+static void await(const Fused *f, int n)
 {
-    int keys = f->shape.keys;
-    Product scores = scores_of(f, stage), out = out_of(f, stage);
-    copy_keys(f, next);
-    for (int p = 0; p < fused_pieces(f, keys); p++)
-        fused_fill(f, f->s[p], fused_cells(f, keys), 0);
-    multiply(f, &scores, f->s);
-    fused_score(f, t);
-    fused_weigh(f);
+    tile_round(f->kg, n);
+    if (f->shape.wide)
+        tile_expose(f->kg);
     tile_meet(f->kg);
-    multiply(f, &out, f->out);
 }
 
 /* Where there are units, they take the weights as the lanes have them; else all of a group's. */
-static void do_tile_wide(const Fused *f, const KExp *stage, const KExp *t, const KExp *next)
+static void do_tile(const Fused *f, const KExp *stage, const KExp *t)
 {
     KGen *kg = f->kg;
-    Product scores = scores_of(f, stage), out = out_of(f, stage), own = out;
+    Product scores = scores_of(f, stage), out = out_of(f), own = out;
     own.rows = NULL;
-    multiply_wide(f, &scores, f->s[0], true);
-    copy_keys(f, next);
-    tile_settle(kg, f->s[0]);
+    multiply(f, &scores, f->s, true, t);
     fused_score(f, t);
     fused_weigh(f);
+    await(f, 1);
     kb_if(kg->kb, kg_lt(kg, kg_int(kg, 1), kg_id(kg, KID_LANES)));
-    multiply_wide(f, &own, f->out[0], false);
-    tile_settle(kg, f->out[0]);
+    multiply(f, &own, f->out, false, NULL);
     kb_else(kg->kb);
     fused_spread(f);
     tile_meet(kg);
-    multiply_wide(f, &out, f->out[0], false);
+    multiply(f, &out, f->out, false, NULL);
     kb_end(kg->kb);
 }
 
@@ -368,12 +393,8 @@ static void do_tiles(const Fused *f, const KExp *tiles)
     KGen *kg = f->kg;
     const KExp *t = kb_for(kg->kb, "t", kg_int(kg, 0), tiles, kg_int(kg, 1));
     const KExp *stage = stage_at(f, t);
-    const KExp *next = kb_let(kg->kb, "next", kg_add(kg, t, kg_int(kg, 1)));
-    tile_round(kg, 0);
-    if (f->shape.wide)
-        tile_expose(kg);
-    tile_meet(kg);
-    (f->shape.wide ? do_tile_wide : do_tile)(f, stage, t, next);
+    await(f, 0);
+    do_tile(f, stage, t);
     kb_end(kg->kb);
 }
 
@@ -447,7 +468,7 @@ static void declare(Fused *f)
     KTile shape = {.elem = T_F16,
                    .rows = f->shape.warp_rows,
                    .cols = f->shape.wide ? (keys > width ? keys : width) : PIECE};
-    int elems = block_of(f) + STAGES * stage_of(f), told = fused_threads(f) * own;
+    int elems = block_of(f) + (STAGES + 1) * stage_of(f), told = fused_threads(f) * own;
     ASSERT(!f->shape.wide || 2 * elems > KTILE_WIDE_BYTES);
     ASSERT(f->shape.wide || 2 * (elems + weights_of(f)) + 4 * told <= RT_ATTENTION_BYTES);
     f->tiles = kg_param_local(kg, "tiles", T_F16, sx_const(kg->cx, elems));
@@ -458,15 +479,14 @@ static void declare(Fused *f)
     kb_stm(kg->kb, (KStm){.kind = KST_VIEW, .buf = f->pairs});
     f->told = kg_param_local(kg, "told", T_F32, unless_units(f, told));
     f->fragments = kb_array(kg->kb, "fragments", T_U32, ktile_words(&shape));
-    if (f->shape.wide)
-        f->own = kb_array(kg->kb, "own", T_U32, own * keys / KTILE_COLS);
+    f->own = kb_array(kg->kb, "own", T_U32, own * keys / KTILE_COLS);
     for (int p = 0; p < fused_pieces(f, keys); p++)
         f->s[p] = kb_array(kg->kb, "scores", T_F32, fused_cells(f, keys));
     for (int p = 0; p < fused_pieces(f, width); p++)
         f->out[p] = kb_array(kg->kb, "acc", T_F32, fused_cells(f, width));
     f->max = kb_array(kg->kb, "max", T_F32, own);
     f->sum = kb_array(kg->kb, "sum", T_F32, own);
-    f->grown = kb_array(kg->kb, "grown", T_F32, own);
+    f->from = kb_array(kg->kb, "from", T_F32, own);
 }
 
 static void do_block(const Fused *f, const KLoc *out)
@@ -476,6 +496,7 @@ static void do_block(const Fused *f, const KLoc *out)
     copy_tile(f, &f->q, f->first, zero);
     copy_keys(f, zero);
     fused_fill(f, f->max, fused_own(f), -INFINITY);
+    fused_fill(f, f->from, fused_own(f), -INFINITY);
     fused_fill(f, f->sum, fused_own(f), 0);
     for (int p = 0; p < fused_pieces(f, f->shape.width); p++)
         fused_fill(f, f->out[p], fused_cells(f, f->shape.width), 0);

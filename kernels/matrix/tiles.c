@@ -73,6 +73,8 @@ const KExp *tile_both(Ctx *cx, const KExp *x, const KExp *y)
 static const KExp *host_in_copies(KGen *kg, const Source *s, const KExp *x)
 {
     x = x ? for_host(kg, s, x) : NULL;
+    if (x && s->anywhere)
+        return sx_const(kg->cx, 1);
     return x ? in_copies(kg->cx, s, x) : NULL;
 }
 
@@ -98,6 +100,8 @@ const KExp *tile_source(KGen *kg, const Source *s, const KExp **apart)
     *apart = s->turned ? along : across;
     const KExp *can =
         tile_both(cx, is_one(kg, s, s->turned ? across : along), host_in_copies(kg, s, *apart));
+    if (s->anywhere)
+        return can;
     for (int d = 0; d < s->batch; d++) {
         const Var *idx = s->nest->at[d].idx;
         can = tile_both(cx, can, host_in_copies(kg, s, tile_growth(cx, s->at, idx)));
@@ -139,6 +143,15 @@ static const KExp *copy_tile_at(KGen *kg, const TileCopy *c, const KExp **in_row
     return kg_add(kg, c->to, kg_mul(kg, number, kg_int(kg, c->rows * KTILE_PANEL)));
 }
 
+/* What says which elements of a copy there are, `rows` rows behind the thread's first one. */
+static const KExp *copy_there(KGen *kg, const TileCopy *c, const KExp *rows)
+{
+    const KExp *there = kg_lt(kg, kg_add(kg, c->number, rows), c->end);
+    if (!c->anywhere)
+        return kg_and(kg, kg_lt(kg, c->place, c->len), there);
+    return kx_select(kg->cx->perm, there, kg_sub(kg, c->len, c->place), kg_int(kg, 0));
+}
+
 void tile_copy(KGen *kg, const TileCopy *c)
 {
     const KExp *in_row, *to = copy_tile_at(kg, c, &in_row);
@@ -155,7 +168,7 @@ void tile_copy(KGen *kg, const TileCopy *c)
     vec_push(kg->cx->perm, &copy.args, in_row);
     copy.x[0] = to;
     copy.x[1] = kg_add(kg, c->from, kg_mul(kg, rows, c->apart));
-    copy.x[2] = kg_and(kg, c->in_row, kg_lt(kg, kg_add(kg, c->number, rows), c->end));
+    copy.x[2] = copy_there(kg, c, rows);
     kb_stm(kg->kb, copy);
     kb_end(kg->kb);
 }

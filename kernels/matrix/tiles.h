@@ -3,7 +3,8 @@
  * runtime/kernels/matrix.cl).
  *
  * Copies are of 16 bytes, neighbours in memory: rows are a multiple of that apart, and begin
- * at one. In a tile these change places, so that neither the copies nor the units, which want
+ * at one; or rows begin anywhere, and threads load the elements of a copy and wait for these. In a
+ * tile these change places, so that neither the copies nor the units, which want
  * one of each of eight rows, meet in a bank of local memory. What is beyond the end is 0 in a tile.
  */
 #ifndef KERNELS_MATRIX_TILES_H
@@ -24,6 +25,7 @@ typedef struct {
     const Var *across, *along;
     Atom n_across, n_along; /* how many there are */
     bool turned;            /* neighbours in memory are neighbours across: rows are of `along` */
+    bool anywhere;          /* rows may begin */
 } Source;
 
 /* By how much a position grows with v; NULL: that is not the same everywhere. */
@@ -44,10 +46,11 @@ typedef struct {
     const KExp *to; /* element of `tiles` where the tile begins */
     int pitch, rows, threads;
     bool panels;
+    bool anywhere;
     const KExp *row, *begin;  /* of the thread's first copy: its row in the tile, where in that */
     const KExp *from, *apart; /* where that is in mem; between rows there */
-    const KExp *number, *end; /* the number of that row; how many there are */
-    const KExp *in_row;       /* are its neighbours in the row? */
+    const KExp *number, *end; /* the number of that row there; how many there are */
+    const KExp *place, *len;  /* of its first element in the row; how long that is */
 } TileCopy;
 /* Sets row and begin, of pitch and the thread's number. */
 void tile_locate(KGen *kg, TileCopy *c, const KExp *thread);

@@ -382,7 +382,7 @@ static void check_place(Check *c, const KStm *s, int pitch, int other)
     }
 }
 
-/* Words of 16 bytes, from memory where that has room for them. */
+/* Words of 16 bytes, from memory where that has room for them, or as many elements of one. */
 static void check_copy(Check *c, const KStm *s)
 {
     check_index(c, s, 1);
@@ -391,7 +391,8 @@ static void check_copy(Check *c, const KStm *s)
         check_exp(c, s->x[i]);
     want_elem(c, "position", s->x[1]->type, T_I64);
     check_place(c, s, s->tile.pitch[0], s->tile.pitch[0]);
-    want_elem(c, "condition", s->x[2]->type, T_BOOL);
+    if (s->x[2]->type.elem != T_I64)
+        want_elem(c, "condition", s->x[2]->type, T_BOOL);
     bool word = s->buf->align >= KTILE_COPY_BYTES && s->with->elem == s->buf->elem &&
                 s->tile.elem == s->buf->elem;
     if (s->buf->space != KS_LOCAL || s->with->space != KS_GLOBAL || !word)

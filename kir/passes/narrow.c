@@ -404,10 +404,11 @@ static bool is_about_tiles(const KStm *s)
     return s->kind == KST_COPY || s->kind == KST_FRAGMENTS;
 }
 
-/* Which operands may be indices: positions. */
+/* Which operands may be indices: positions, and how many elements are copied. */
 static bool takes_index(const KStm *s, int i)
 {
-    return (i == 0 || (i == 1 && is_about_tiles(s))) && s->buf && s->x[i];
+    bool number = i == 2 && s->kind == KST_COPY && s->x[i]->type.elem == T_I64;
+    return (i == 0 || (i == 1 && is_about_tiles(s)) || number) && s->buf && s->x[i];
 }
 
 static void walk_stm(Narrow *w, const KBlock *b, KStm *s)

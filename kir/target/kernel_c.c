@@ -15,7 +15,8 @@ static void from_text(Out *o, const KBuf *b, const KExp *at)
 
 static void copy_text(Out *o, const KStm *s)
 {
-    out_printf(o, "MF_COPY(%s, ", prim_type_text[s->tile.elem]);
+    bool some = s->x[2]->type.elem == T_I64;
+    out_printf(o, "%s(%s, ", some ? "MF_COPY_SOME" : "MF_COPY", prim_type_text[s->tile.elem]);
     from_text(o, s->buf, s->x[0]);
     for (int i = 0; i < 2; i++) {
         out_puts(o, ", ");

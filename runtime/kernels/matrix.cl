@@ -8,6 +8,41 @@
 #define mf_place_f16(row, at, pitch) ((row) * (pitch) + ((at) ^ (((row) & 7) << 3)))
 #define mf_place_f32(row, at, pitch) ((row) * (pitch) + ((at) ^ (((row) & 3) << 3 | ((row) & 4))))
 
+/* A word of 16 bytes of a tile, of so many elements from anywhere in memory, and zeros. Those of 16 bits are loaded two by two: as
+ * buffers end where a word does, what stands beside an element is there, too. */
+static inline void mf_copy_some_f32(__local float *to, const __global float *from, long n)
+{
+    float4 x = 0;
+    if (n > 0)
+        x.x = from[0];
+    if (n > 1)
+        x.y = from[1];
+    if (n > 2)
+        x.z = from[2];
+    if (n > 3)
+        x.w = from[3];
+    *(__local float4 *)to = x;
+}
+#ifndef MF_WITHOUT_F16
+static inline void mf_copy_some_f16(__local ushort *to, const __global ushort *from, long n)
+{
+    int odd = (size_t)from >> 1 & 1;
+    const __global uint *words = (const __global uint *)(from - odd);
+    uint x[5], y[4];
+    MF_PRAGMA(unroll)
+    for (int i = 0; i < 5; i++)
+        x[i] = 2 * i - odd < n && (i < 4 || odd) ? words[i] : 0;
+    MF_PRAGMA(unroll)
+    for (int i = 0; i < 4; i++) {
+        y[i] = odd ? x[i] >> 16 | x[i + 1] << 16 : x[i];
+        y[i] = 2 * i + 1 < n ? y[i] : 2 * i < n ? y[i] & 0xffff : 0;
+    }
+    *(__local uint4 *)to = (uint4)(y[0], y[1], y[2], y[3]);
+}
+#endif
+#define MF_COPY_SOME(elem, tile, row, at, pitch, from, n) \
+    mf_copy_some_##elem((tile) + mf_place_##elem((uint)(row), (uint)(at), pitch), from, n)
+
 #if defined(__NV_CL_C_VERSION)
 
 /* 2^x (PTX ISA: ex2.approx). */
