@@ -636,18 +636,9 @@ int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
 {
     static const Shape shapes[] = {
         {.blocks =
-             {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 100, .full = 60},
+             {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60},
          .warp = {16, 256},
          .stages = 4,
-         .wide = true},
-        {.blocks = {.size = {128, 128},
-                    .piece = 1 << 30,
-                    .least = 64,
-                    .groups = 2,
-                    .fill = 100,
-                    .full = 60},
-         .warp = {16, 128},
-         .stages = 3,
          .wide = true},
         {.blocks =
              {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60},
