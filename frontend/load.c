@@ -115,21 +115,24 @@ static size_t line_behind(const File *f, const Decl *d)
 }
 
 /* How many declarations stay if the text is the same up to there, and where what follows them
- * begins. */
+ * begins: with the keyword of another one. Behind the last one anything may come, also what
+ * continues it. */
 static int kept_decls(const Ast *ast, size_t same, size_t *from)
 {
     enum { KEYWORD = 8 }; /* the longest, and what ends it */
     const File *f = ast->main;
     int n = fe_checked_alone(ast);
+    if (n == f->decls.n)
+        n--;
     for (; n > 0; n--) {
-        const Decl *last = &f->decls.at[n - 1], *next = n < f->decls.n ? last + 1 : NULL;
-        *from = line_behind(f, last);
-        if (*from && (next ? next->loc.beg - f->base + KEYWORD : *from) <= same && *from <= same &&
-            (!next || next->loc.beg - f->base >= *from))
+        const Decl *next = &f->decls.at[n];
+        size_t begins = next->loc.beg - f->base;
+        *from = line_behind(f, next - 1);
+        if (*from && *from <= begins && begins + KEYWORD <= same)
             return n;
     }
     *from = 0;
-    return n;
+    return 0;
 }
 
 /* The messages of the parser about what stays. */

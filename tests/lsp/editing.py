@@ -132,3 +132,18 @@ def sizes_after_changes(c):
     first = notes(text)
     same(sum('arises here' in n for n in first), 2)
     same(notes(text.replace('[][]i32 ->', '[][]i3 ->')), first)
+
+
+@session
+def text_behind_the_last_definition(c):
+    """What comes behind it may continue it: what is said is what is said of the whole text."""
+    text = 'def f (n: i64) (x: i64): i64 = n + x\nentry main (n: i64): i64 = f n n\n'
+
+    def said(now):
+        (c.change if URI in c.versions else c.open)(URI, now)
+        return [d['message'] for d in c.checked(URI) if d['severity'] == 1]
+    same(said(text), [])
+    same(said(text + 'ntal'), ['`f` takes 2 arguments, but is given 3', 'unknown name `ntal`'])
+    same(said(text), [])
+    same(said(text + 'def g = 2i64\n'), [])
+    same(said(text + '"'), ['unterminated string'])
