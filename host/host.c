@@ -463,6 +463,7 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMe
     host_late_reads(cx, ep);
     host_steps(cx, plan, ep);
     host_lifetimes(cx, ep);
+    host_moves(cx, ep);
     host_choices(cx, plan, ep);
     ep->n_mems = pb.n_mems;
     return ep;

@@ -1,5 +1,5 @@
 /* The parts of the host walk among themselves (host.c host_array.c host_guards.c host_late.c
- * host_steps.c host_choices.c host_life.c). */
+ * host_steps.c host_choices.c host_life.c host_moves.c). */
 #ifndef HOST_HOST_WALK_H
 #define HOST_HOST_WALK_H
 
@@ -42,5 +42,8 @@ void host_choices(Ctx *cx, Plan *plan, EntryPlan *ep); /* names of makers' choic
 /* host_life.c: after that */
 void host_prune(Ctx *cx, EntryPlan *ep);     /* scalars that nothing uses */
 void host_lifetimes(Ctx *cx, EntryPlan *ep); /* inserts H_RELEASE */
+
+/* host_moves.c: after that */
+void host_moves(Ctx *cx, EntryPlan *ep); /* copies that change nothing */
 
 #endif
