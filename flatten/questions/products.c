@@ -33,7 +33,8 @@ static void add_elements(VarSet *varies, const Vars *xs, const Atoms *arrs)
 }
 
 /* The reduction by which body b, of a dimension's element, multiplies its row, one of xs in arrs
- * that does not vary, with one that varies and is the same for all of the dimension. NULL: none. */
+ * that does not vary, with one that varies and is the same for all of the dimension. A row of
+ * neither makes it no product of two matrices. NULL: none. */
 static const Exp *product_of_rows(const VarSet *varies, const Vars *xs, const Atoms *arrs,
                                   const Body *b)
 {
@@ -42,14 +43,14 @@ static const Exp *product_of_rows(const VarSet *varies, const Vars *xs, const At
         const Exp *r = b->stms.at[i].exp;
         if (r->kind == E_LOOP || (exp_has_soac(r) && !exp_is_fold(r)))
             return NULL;
-        bool shared = false, own = false;
-        for (int k = 0; is_long(r) && k < r->soac.arrs.n; k++) {
+        int shared = 0, own = 0, rows = is_long(r) ? r->soac.arrs.n : 0;
+        for (int k = 0; k < rows; k++) {
             Atom a = r->soac.arrs.at[k];
             int x = vars_find(xs, a.var);
-            shared |= x >= 0 && !atom_variant(varies, arrs->at[x]);
-            own |= x < 0 && atom_variant(varies, a);
+            shared += x >= 0 && !atom_variant(varies, arrs->at[x]);
+            own += x < 0 && atom_variant(varies, a);
         }
-        if (shared && own)
+        if (shared && own && shared + own == rows)
             found = r;
     }
     return found;
