@@ -19,7 +19,7 @@ values="ranks.c exchange.c parted.c boundary.c arrive.c leave.c elements.c"
 program="serve_vars.c serve.c serve_values.c written.c cli.c"
 library_headers="library_api.h library.h"
 library="library.c library_values.c"
-builtin="fill.cl iota.cl transpose_tiled.cl transpose_narrow.cl transpose_plain.cl copy_strided.cl"
+builtin="fill.cl iota.cl transpose_tiled.cl transpose_narrow.cl transpose_plain.cl copy_strided.cl gather.cl"
 
 # The names of files, with their folder.
 in_folder() { # folder, names...

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- The kernels: one row for each element size, kind of index and rank --- */
 
@@ -63,7 +64,13 @@ enum {
 };
 
 static const rt_kernel_def rt_builtin_table[] = {RT_B_ELEM(uchar, 1, RT_B_TILES) RT_B_ELEM(
-    ushort, 2, RT_B_TILES) RT_B_ELEM(uint, 4, RT_B_TILES) RT_B_ELEM(ulong, 8, RT_B_SMALL_TILES)};
+    ushort, 2, RT_B_TILES) RT_B_ELEM(uint, 4, RT_B_TILES) RT_B_ELEM(ulong, 8, RT_B_SMALL_TILES){
+    .name = "mf_gather",
+    .source = rt_text_gather_cl,
+    .prov = "built-in",
+    .defines = (const rt_define[]){{"GROUPS", RT_B_TEXT(RT_GATHER_GROUPS)}, {NULL, NULL}},
+    .fixed_group = true}};
+enum { RT_B_GATHER = 4 * RT_B_ROWS };
 
 /* The kernel in a row above, for elements of this size. */
 static int rt_builtin(const rt_ctx *ctx, int elem, int row)
@@ -233,6 +240,36 @@ static int rt_kernel_copy(rt_ctx *ctx, const rt_copied *c)
                           c->n, 2 * c->n * c->elem, 5 + 3 * MOST, args);
 }
 
+/* --- What all ranks get --- */
+
+static int rt_kernel_gather(rt_ctx *ctx, const rt_gathering *g)
+{
+    enum { MOST = RT_TOGETHER, GROUP = 512, FOR_EACH = 16 * GROUP, PIECE = 4 << 20, N = 4 * MOST };
+    const rt_place *p = &ctx->config.at;
+    int64_t groups = 1 + g->most / FOR_EACH, local = GROUP;
+    int64_t piece = g->most < PIECE ? g->most + 16 - g->most % 16 : PIECE;
+    int64_t global = (groups < RT_GATHER_GROUPS ? groups : RT_GATHER_GROUPS) * GROUP;
+    const rt_arg rest[] = {RT_A_I32(g->n),    RT_A_I32(p->rank),  RT_A_I32(p->ranks),
+                           RT_A_I64(g->half), RT_A_I64(g->words), RT_A_I64(g->done),
+                           RT_A_I64(g->most), RT_A_I64(piece),    RT_A_I32((int32_t)*g->turn)};
+    enum { MORE = sizeof rest / sizeof *rest };
+    rt_arg args[N + MORE];
+    for (int k = 0; k < MOST; k++) {
+        const rt_gathered *a = k < g->n ? &g->arrays[k] : NULL;
+        args[k] = (rt_arg)RT_A_MEM(&g->windows[k < p->ranks ? k : 0].whole);
+        args[MOST + 3 * k] = (rt_arg)RT_A_MEM(a ? a->mem : &g->windows[0].whole);
+        args[MOST + 3 * k + 1] = (rt_arg)RT_A_I64(a ? a->at[1] : 0);
+        args[MOST + 3 * k + 2] = (rt_arg)RT_A_I64(a ? a->at[p->ranks] : 0);
+    }
+    memcpy(args + N, rest, sizeof rest);
+    *g->turn += (g->most + piece - 1) / piece;
+    int kernel = ctx->prog->n_kernels + RT_B_GATHER;
+    int rc = rt_launch(ctx, kernel, 1, &global, &local, N + MORE, args);
+    if (rc == RT_OK)
+        rt_work(ctx, kernel, 2.0 * (double)g->most * p->ranks, 0);
+    return rc;
+}
+
 RT_API const rt_builtins *rt_builtins_by_kernels(void)
 {
     static const rt_builtins by_kernels = {.kernels = rt_builtin_table,
@@ -241,7 +278,8 @@ RT_API const rt_builtins *rt_builtins_by_kernels(void)
                                            .fill = rt_kernel_fill,
                                            .iota = rt_kernel_iota,
                                            .transpose = rt_kernel_transpose,
-                                           .copy = rt_kernel_copy};
+                                           .copy = rt_kernel_copy,
+                                           .gather = rt_kernel_gather};
     return &by_kernels;
 }
 

@@ -251,6 +251,34 @@ typedef struct {
     rt_dim dims[RT_MOST_DIMS];
 } rt_copied;
 
+/* Memory of a rank's device that the others' copy from, in two halves, and a mark for each: where
+ * it has been filled. */
+typedef struct {
+    rt_mem whole;
+    rt_dev_mark *filled[2];
+} rt_rank_window;
+
+/* Rows of an array of which each rank has some. */
+typedef struct {
+    rt_mem *mem;
+    int64_t *at; /* the byte where each rank's begin; and how many there are */
+    int64_t own; /* the byte of mem where this rank's begin */
+    bool even;   /* they are shares, as many for each as there are */
+} rt_gathered;
+enum { RT_TOGETHER = 8 }; /* arrays in a message */
+
+/* A message whose arrays are even, or a part of it: of each rank's rows, one array's behind the
+ * other's, `most` bytes from byte `done` on. */
+#define RT_GATHER_GROUPS 128 /* work-groups that take part in it, at most */
+typedef struct {
+    const rt_gathered *arrays;
+    int n;
+    rt_rank_window *windows;
+    int64_t half, words; /* where in each they go, and where groups tell each other */
+    int64_t done, most;
+    int64_t *turn; /* how often these have told each other so far */
+} rt_gathering;
+
 /* How built-in operations are done, as rt.h tells of them, where there is something to do that is
  * no plain copy; and the kernels that are launched for that. */
 typedef struct {
@@ -261,6 +289,7 @@ typedef struct {
                 int64_t step);
     int (*transpose)(rt_ctx *ctx, const rt_matrices *m);
     int (*copy)(rt_ctx *ctx, const rt_copied *c);
+    int (*gather)(rt_ctx *ctx, const rt_gathering *g); /* NULL: not by kernels of all ranks */
 } rt_builtins;
 
 /* What has been told of building kernels. */
@@ -310,19 +339,13 @@ typedef enum {
 /* What is said of ranks that would come to different exchanges. */
 #define RT_DIFFER "the ranks found different results of the same computation"
 
-/* Memory of a rank's device that the others' copy from, in two halves. Of each half: where it has
- * been filled, and where this rank has copied what it wants of the others'. */
-typedef enum { RT_FILLED, RT_LEFT, RT_N_MARKS } rt_half_mark_kind;
-typedef struct {
-    rt_dev_buffer *memory;
-    rt_dev_mark *marks[2][RT_N_MARKS];
-} rt_rank_window;
-
 /* Those of devices of one machine (exchange.c). */
 typedef struct {
     bool tried;
     rt_rank_window *of; /* each rank; NULL: there are none */
     int64_t turn;       /* how many exchanges there were */
+    bool meet;          /* kernels of all ranks may wait for each other */
+    int64_t told;       /* how often they have done so */
 } rt_windows;
 
 /* What ranks exchange: single numbers, rows beside their own, whole arrays. */
@@ -334,14 +357,6 @@ typedef struct {
     int64_t n, bytes;
     double seconds;
 } rt_exchanged;
-
-/* Rows of an array of which each rank has some. */
-typedef struct {
-    rt_mem *mem;
-    int64_t *at; /* the byte where each rank's begin; and how many there are */
-    int64_t own; /* the byte of mem where this rank's begin */
-} rt_gathered;
-enum { RT_TOGETHER = 8 }; /* arrays in a message */
 
 /* What is known of other ranks. */
 typedef struct {

@@ -106,6 +106,11 @@ RT_API void rt_dev_mark_free(rt_dev *d, rt_dev_mark *m)
     d->driver->mark_free(d, m);
 }
 
+RT_API uint64_t rt_dev_identity(const rt_dev *d)
+{
+    return d->driver->identity ? d->driver->identity(d) : 0;
+}
+
 #define RT_DEV_CALL(result, name, params, ...)                                                     \
     RT_API result rt_dev_##name params                                                             \
     {                                                                                              \

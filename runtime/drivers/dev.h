@@ -199,6 +199,9 @@ RT_API rt_dev_error rt_dev_offer_new(rt_dev *d, int64_t bytes, int64_t in_use, r
  * it but by marks. Fails where this device cannot read that one's memory. */
 RT_API rt_dev_error rt_dev_take(rt_dev *d, const rt_dev_offer *offer, rt_dev_buffer **out);
 RT_API void rt_dev_leave(rt_dev *d, rt_dev_buffer *taken);
+/* What other processes know the device by, if its kernels see at once what those of other devices
+ * write to such buffers; 0: they do not, or nobody knows. */
+RT_API uint64_t rt_dev_identity(const rt_dev *d);
 /* Places in what devices do, which wait for each other there while no host does. A new mark, and
  * what to tell other processes; another process's, which is told. Each is to be freed. */
 typedef struct rt_dev_mark rt_dev_mark;

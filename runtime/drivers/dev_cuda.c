@@ -59,15 +59,15 @@ static bool rt_cu_find_functions(rt_cu_functions *f)
 /* The number that OpenCL's device has there: both know the same identifier. */
 static bool rt_cu_find_device(rt_cu_dev *d, const rt_dev_info *info)
 {
-    unsigned char want[RT_UUID], uuid[RT_UUID] = {0};
+    unsigned char want[RT_UUID];
     bool told = rt_cl_uuid(info, want);
     int n = 0;
     if (d->f.device_count(&n) != 0)
         return false;
     for (int i = 0; i < n; i++) {
-        if (d->f.device(&d->device, i) != 0 || d->f.device_uuid(uuid, d->device) != 0)
+        if (d->f.device(&d->device, i) != 0 || d->f.device_uuid(d->uuid, d->device) != 0)
             continue;
-        if (told ? memcmp(want, uuid, sizeof want) == 0 : n == 1)
+        if (told ? memcmp(want, d->uuid, sizeof want) == 0 : n == 1)
             return true;
     }
     return false;
@@ -638,5 +638,6 @@ static const rt_driver rt_cu_driver = {RT_DRIVER_CALLS(RT_CU_ROW).enter = rt_cu_
                                        .mark_take = rt_cu_mark_take,
                                        .mark_set = rt_cu_mark_set,
                                        .mark_await = rt_cu_mark_await,
-                                       .mark_free = rt_cu_mark_free};
+                                       .mark_free = rt_cu_mark_free,
+                                       .identity = rt_cu_identity};
 #undef RT_CU_ROW

@@ -81,6 +81,7 @@ typedef struct {
     rt_dev base;
     rt_cu_functions f;
     int device;
+    unsigned char uuid[RT_UUID];
     rt_cu_ptr context, stream;
     rt_dev_info info;
     rt_dev *compiler; /* OpenCL's, opened when something is compiled */
@@ -119,5 +120,6 @@ RT_API rt_dev_error rt_cu_mark_take(rt_dev *base, const rt_dev_offer *offer, rt_
 RT_API rt_dev_error rt_cu_mark_set(rt_dev *base, rt_dev_mark *m);
 RT_API rt_dev_error rt_cu_mark_await(rt_dev *base, rt_dev_mark *m);
 RT_API void rt_cu_mark_free(rt_dev *base, rt_dev_mark *m);
+RT_API uint64_t rt_cu_identity(const rt_dev *base);
 
 #endif

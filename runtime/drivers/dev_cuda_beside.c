@@ -81,3 +81,12 @@ RT_API void rt_cu_mark_free(rt_dev *base, rt_dev_mark *m)
 {
     ((rt_cu_dev *)base)->f.event_free((rt_cu_ptr)m);
 }
+
+RT_API uint64_t rt_cu_identity(const rt_dev *base)
+{
+    const rt_cu_dev *d = (const rt_cu_dev *)base;
+    uint64_t number = d->is_nvidia;
+    for (int i = 0; i < RT_UUID && d->is_nvidia; i++)
+        number = (number ^ d->uuid[i]) * UINT64_C(0x100000001b3);
+    return number;
+}

@@ -93,6 +93,7 @@ typedef struct {
     rt_dev_error (*mark_set)(rt_dev *d, rt_dev_mark *m);
     rt_dev_error (*mark_await)(rt_dev *d, rt_dev_mark *m);
     void (*mark_free)(rt_dev *d, rt_dev_mark *m);
+    uint64_t (*identity)(const rt_dev *d);
 } rt_driver;
 
 /* What each driver's device begins with. */

@@ -4,9 +4,10 @@
  * Rows go through the hosts' memory, or, where all devices are of one machine and can read each
  * other's memory, through windows: each device has a block that the others copy from, in two halves
  * by turns. Hosts only tell each other that they have asked for what an exchange consists of; their
- * devices wait for each other, at marks: who copies from a half until it is filled, who fills it
- * until the others have copied what they wanted of what was there two exchanges ago. Marks are set
- * before ranks meet, and awaited behind that: for `left` at the exchange between. */
+ * devices wait for each other: at marks, which are set before ranks meet and awaited behind that,
+ * until a half is filled; or in one kernel that does all of it (gather.cl), which each rank
+ * launches once they have met. Who fills a half has waited, in the exchange before, until the
+ * others were there, and so had copied what they wanted of what was there two exchanges ago. */
 #include "runtime/core/internal.h"
 
 #include <stdlib.h>
@@ -48,15 +49,19 @@ RT_API const rt_scalar *rt_peer(const rt_ctx *ctx, int64_t which, int64_t k, int
 
 enum { RT_WINDOW_HALF = 32 << 20 };
 
+/* Behind the halves are the words at which groups of kernels that wait for each other tell each
+ * other, of each rank's. */
+enum { RT_WORDS_OF_RANK = RT_GATHER_GROUPS * 8 * 4 };
+
 static void rt_free_window(rt_ctx *ctx, rt_rank_window *w, bool own)
 {
-    for (int k = 0; k < 2 * RT_N_MARKS; k++)
-        if (w->marks[k / RT_N_MARKS][k % RT_N_MARKS])
-            rt_dev_mark_free(ctx->dev, w->marks[k / RT_N_MARKS][k % RT_N_MARKS]);
-    if (w->memory && own)
-        rt_dev_free(ctx->dev, w->memory);
-    else if (w->memory)
-        rt_dev_leave(ctx->dev, w->memory);
+    for (int k = 0; k < 2; k++)
+        if (w->filled[k])
+            rt_dev_mark_free(ctx->dev, w->filled[k]);
+    if (w->whole.buf && own)
+        rt_dev_free(ctx->dev, w->whole.buf);
+    else if (w->whole.buf)
+        rt_dev_leave(ctx->dev, w->whole.buf);
 }
 
 /* All ranks do this together: nobody frees what another one has not left. */
@@ -80,41 +85,71 @@ static void rt_windows_close(rt_ctx *ctx)
 /* What a rank offers, if it can. */
 typedef struct {
     bool ok;
-    rt_dev_offer memory, marks[2][RT_N_MARKS];
+    uint64_t identity; /* of its device, if its kernels may wait for others' */
+    rt_dev_offer memory, filled[2];
 } rt_offered;
 
-/* MINIFUT_WINDOWS=0, for tests: as if devices could not read each other's memory. */
-static bool rt_windows_wanted(void)
+/* MINIFUT_WINDOWS=0, for tests: as if devices could not read each other's memory; 1: as if their
+ * kernels could not wait for each other. */
+static bool rt_windows_wanted(int most)
 {
     const char *user = getenv("MINIFUT_WINDOWS");
-    return !user || strcmp(user, "0") != 0;
+    return !user || atoi(user) >= most;
+}
+
+/* Nobody has told anything yet. */
+static bool rt_clear_words(rt_ctx *ctx, rt_dev_buffer *window, int64_t bytes)
+{
+    void *none = calloc(1, (size_t)bytes);
+    bool ok =
+        none &&
+        rt_dev_write(ctx->dev, window, 2 * (int64_t)RT_WINDOW_HALF, bytes, none, NULL).status ==
+            RT_DEV_OK;
+    free(none);
+    return ok;
 }
 
 static bool rt_own_window(rt_ctx *ctx, rt_rank_window *w, rt_offered *o)
 {
     rt_dev *d = ctx->dev;
-    int64_t in_use = ctx->live_bytes + ctx->free_bytes;
+    const rt_place *p = &ctx->config.at;
+    int64_t in_use = ctx->live_bytes + ctx->free_bytes, words = p->ranks * RT_WORDS_OF_RANK;
     bool ok =
-        rt_windows_wanted() && ctx->config.at.beside == ctx->config.at.ranks && ctx->device.among &&
-        rt_dev_offer_new(d, 2 * RT_WINDOW_HALF, in_use, &w->memory, &o->memory).status == RT_DEV_OK;
-    for (int k = 0; k < 2; k++)
-        for (int m = 0; m < RT_N_MARKS && ok; m++)
-            ok = rt_dev_mark_new(d, &w->marks[k][m], &o->marks[k][m]).status == RT_DEV_OK;
+        rt_windows_wanted(1) && p->beside == p->ranks && ctx->device.among &&
+        rt_dev_offer_new(d, 2 * (int64_t)RT_WINDOW_HALF + words, in_use, &w->whole.buf, &o->memory)
+                .status == RT_DEV_OK &&
+        rt_clear_words(ctx, w->whole.buf, words);
+    for (int k = 0; k < 2 && ok; k++)
+        ok = rt_dev_mark_new(d, &w->filled[k], &o->filled[k]).status == RT_DEV_OK;
+    if (ok && ctx->builtins->gather && p->ranks <= RT_TOGETHER && rt_windows_wanted(2))
+        o->identity = rt_dev_identity(d);
     return ok;
 }
 
 static bool rt_take_window(rt_ctx *ctx, rt_rank_window *w, const rt_offered *o)
 {
     rt_dev *d = ctx->dev;
-    bool ok = rt_dev_take(d, &o->memory, &w->memory).status == RT_DEV_OK;
-    for (int k = 0; k < 2; k++)
-        for (int m = 0; m < RT_N_MARKS && ok; m++)
-            ok = rt_dev_mark_take(d, &o->marks[k][m], &w->marks[k][m]).status == RT_DEV_OK;
+    bool ok = rt_dev_take(d, &o->memory, &w->whole.buf).status == RT_DEV_OK;
+    for (int k = 0; k < 2 && ok; k++)
+        ok = rt_dev_mark_take(d, &o->filled[k], &w->filled[k]).status == RT_DEV_OK;
     return ok;
 }
 
-/* Finds out, at the first exchange, whether all ranks have windows. RT_ERR if one has failed, and
- * did not come here. */
+/* Has each rank a device of its own whose kernels may wait for the others'? */
+static bool rt_devices_meet(const rt_offered *all, int ranks)
+{
+    bool meet = true;
+    for (int r = 0; r < ranks; r++)
+        for (int k = 0; k <= r; k++)
+            meet = meet && all[r].identity != 0 && (k == r || all[k].identity != all[r].identity);
+    return meet;
+}
+
+static int rt_gather_part(rt_ctx *ctx, const rt_gathered *gs, int n, int half, int64_t done,
+                          int64_t most);
+
+/* Finds out, at the first exchange, whether all ranks have windows, and the kernel that works on
+ * them, which is tried with nothing to do. RT_ERR if one has failed, and did not come here. */
 static int rt_windows_open(rt_ctx *ctx)
 {
     const rt_config *c = &ctx->config;
@@ -127,6 +162,9 @@ static int rt_windows_open(rt_ctx *ctx)
     size_t ranks = (size_t)c->at.ranks;
     rt_offered mine = {0}, *all = rt_grow(NULL, ranks * sizeof *all);
     w->of = memset(rt_grow(NULL, ranks * sizeof *w->of), 0, ranks * sizeof *w->of);
+    for (int r = 0; r < c->at.ranks; r++) /* no block has such a number */
+        w->of[r].whole = (rt_mem){
+            .refs = 1, .number = INT64_MIN + r, .size = 2 * RT_WINDOW_HALF, .name = "window"};
     mine.ok = rt_own_window(ctx, &w->of[c->at.rank], &mine);
     c->comm->all(c->group, &mine, sizeof mine, all);
     bool ok = true;
@@ -135,10 +173,14 @@ static int rt_windows_open(rt_ctx *ctx)
     for (int r = 0; r < c->at.ranks && ok; r++)
         if (r != c->at.rank)
             ok = rt_take_window(ctx, &w->of[r], &all[r]);
+    bool meet = rt_devices_meet(all, c->at.ranks);
     free(all);
     if (!rt_all_have(c, ok))
         rt_windows_close(ctx);
-    rt_debug(ctx, "What ranks exchange goes through the memory of %s", w->of ? "devices" : "hosts");
+    else if (meet)
+        w->meet = rt_all_have(c, rt_gather_part(ctx, NULL, 0, 0, 0, 0) == RT_OK);
+    rt_debug(ctx, "What ranks exchange goes through the memory of %s%s",
+             w->of ? "devices" : "hosts", w->meet ? ", whose kernels wait for each other" : "");
     return RT_OK;
 }
 
@@ -150,39 +192,38 @@ RT_API void rt_exchange_close(rt_ctx *ctx)
         rt_dev_host_free(ctx->dev, ctx->ranks.host);
 }
 
+/* The half of the next exchange, for this rank to fill. */
+static int rt_half_next(rt_ctx *ctx)
+{
+    return (int)(ctx->ranks.windows.turn++ % 2);
+}
+
+/* What other devices are to get is asked for, or rc says that it is not. What might have failed
+ * before is waited for: the others would go on with it. */
+static int rt_half_asked(rt_ctx *ctx, int rc)
+{
+    return rc ? rc : ctx->unchecked ? rt_sync(ctx) : rt_steps_run(ctx);
+}
+
+/* ... and this is told when it is there. */
+static int rt_half_filled(rt_ctx *ctx, int half, int rc)
+{
+    rt_dev_mark *m = ctx->ranks.windows.of[ctx->config.at.rank].filled[half];
+    rc = rt_half_asked(ctx, rc);
+    return rc ? rc : rt_dev_check(ctx, rt_dev_mark_set(ctx->dev, m), "telling other devices");
+}
+
 /* The device waits for those of the others. */
-static int rt_await_others(rt_ctx *ctx, int half, rt_half_mark_kind which)
+static int rt_await_others(rt_ctx *ctx, int half)
 {
     const rt_place *p = &ctx->config.at;
     int rc = RT_OK;
     for (int r = 0; r < p->ranks && rc == RT_OK; r++)
         if (r != p->rank) {
-            rt_dev_mark *m = ctx->ranks.windows.of[r].marks[half][which];
+            rt_dev_mark *m = ctx->ranks.windows.of[r].filled[half];
             rc = rt_dev_check(ctx, rt_dev_mark_await(ctx->dev, m), "waiting for another device");
         }
     return rc;
-}
-
-static int rt_half_mark(rt_ctx *ctx, int half, rt_half_mark_kind which)
-{
-    rt_dev_mark *m = ctx->ranks.windows.of[ctx->config.at.rank].marks[half][which];
-    return rt_dev_check(ctx, rt_dev_mark_set(ctx->dev, m), "telling other devices");
-}
-
-/* The half of the next exchange, for this rank to fill. */
-static int rt_half_begin(rt_ctx *ctx, int *half)
-{
-    *half = (int)(ctx->ranks.windows.turn++ % 2);
-    return rt_await_others(ctx, *half, RT_LEFT);
-}
-
-/* It is filled, or rc says that it is not. What might have failed before is asked for: the others
- * would go on with it. */
-static int rt_half_filled(rt_ctx *ctx, int half, int rc)
-{
-    if (rc == RT_OK)
-        rc = ctx->unchecked ? rt_sync(ctx) : rt_steps_run(ctx);
-    return rc ? rc : rt_half_mark(ctx, half, RT_FILLED);
 }
 
 /* --- Rows of all ----------------------------------------------------------------------------- */
@@ -287,7 +328,7 @@ static int64_t rt_least(int64_t a, int64_t b)
 static int rt_copy_half(rt_ctx *ctx, const rt_gathered *gs, int n, int r, int64_t done,
                         int64_t half)
 {
-    rt_dev_buffer *window = ctx->ranks.windows.of[r].memory;
+    rt_dev_buffer *window = ctx->ranks.windows.of[r].whole.buf;
     int64_t before = 0;
     int rc = RT_OK;
     for (int k = 0; k < n && rc == RT_OK; k++) {
@@ -313,18 +354,63 @@ static int rt_gather_by_windows(rt_ctx *ctx, const rt_gathered *gs, int n, const
     for (int r = 0; r < p->ranks; r++)
         longest = at[r + 1] - at[r] > longest ? at[r + 1] - at[r] : longest;
     for (int64_t done = 0; done < longest; done += RT_WINDOW_HALF) {
-        int k, rc = rt_half_begin(ctx, &k);
+        int k = rt_half_next(ctx);
         int64_t half = k * (int64_t)RT_WINDOW_HALF;
+        int rc = rt_half_filled(ctx, k, rt_copy_half(ctx, gs, n, p->rank, done, half));
+        rc = rt_agree_of(ctx, rc, RT_AT_ROWS, at[p->ranks]);
         if (rc == RT_OK)
-            rc = rt_copy_half(ctx, gs, n, p->rank, done, half);
-        rc = rt_agree_of(ctx, rt_half_filled(ctx, k, rc), RT_AT_ROWS, at[p->ranks]);
-        if (rc == RT_OK)
-            rc = rt_await_others(ctx, k, RT_FILLED);
+            rc = rt_await_others(ctx, k);
         for (int r = 0; r < p->ranks && rc == RT_OK; r++)
             if (r != p->rank)
                 rc = rt_copy_half(ctx, gs, n, r, done, half);
-        if (rc || rt_half_mark(ctx, k, RT_LEFT))
+        if (rc)
             return RT_ERR;
+    }
+    return RT_OK;
+}
+
+/* Bytes that do not begin at words are copied one by one: these are few. */
+static bool rt_gathers_by_kernel(const rt_ctx *ctx, const rt_gathered *gs, int n)
+{
+    enum { BYTES = 1 << 18 };
+    int ranks = ctx->config.at.ranks;
+    bool can = ctx->ranks.windows.meet;
+    for (int k = 0; k < n && can; k++)
+        can = gs[k].even && ((gs[k].at[1] | gs[k].at[ranks]) % 4 == 0 || gs[k].at[1] <= BYTES);
+    return can;
+}
+
+static int rt_gather_part(rt_ctx *ctx, const rt_gathered *gs, int n, int half, int64_t done,
+                          int64_t most)
+{
+    rt_windows *w = &ctx->ranks.windows;
+    const rt_gathering g = {.arrays = gs,
+                            .n = n,
+                            .windows = w->of,
+                            .half = half * (int64_t)RT_WINDOW_HALF,
+                            .words = 2 * (int64_t)RT_WINDOW_HALF,
+                            .done = done,
+                            .most = most,
+                            .turn = &w->told};
+    return ctx->builtins->gather(ctx, &g);
+}
+
+static int rt_gather_by_kernel(rt_ctx *ctx, const rt_gathered *gs, int n, const int64_t *at)
+{
+    enum { ALIGN = 16 }; /* in streams: gather.cl */
+    const rt_place *p = &ctx->config.at;
+    int64_t longest = 0; /* that of rank 0 */
+    for (int k = 0; k < n; k++)
+        longest += (rt_bytes_of(&gs[k], 0) + ALIGN - 1) / ALIGN * ALIGN;
+    for (int64_t done = 0; done < longest; done += RT_WINDOW_HALF) {
+        int rc = rt_agree_of(ctx, rt_half_asked(ctx, RT_OK), RT_AT_ROWS, at[p->ranks]);
+        int64_t most = rt_least(longest - done, RT_WINDOW_HALF);
+        if (rc)
+            return rc;
+        if (rt_gather_part(ctx, gs, n, rt_half_next(ctx), done, most)) {
+            ctx->config.comm->stop(); /* the others' devices wait for this one */
+            return RT_ERR;
+        }
     }
     return RT_OK;
 }
@@ -355,8 +441,9 @@ static int rt_gather_waiting(rt_ctx *ctx)
     int rc = rt_windows_open(ctx);
     s->n_waiting = 0;
     if (rc == RT_OK)
-        rc = s->windows.of ? rt_gather_by_windows(ctx, s->waiting, n, at)
-                           : rt_gather_by_hosts(ctx, s->waiting, n, at);
+        rc = rt_gathers_by_kernel(ctx, s->waiting, n) ? rt_gather_by_kernel(ctx, s->waiting, n, at)
+             : s->windows.of                          ? rt_gather_by_windows(ctx, s->waiting, n, at)
+                                                      : rt_gather_by_hosts(ctx, s->waiting, n, at);
     free(at);
     for (int k = 0; k < n; k++)
         free(s->waiting[k].at);
@@ -374,7 +461,7 @@ RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int6
             free(s->waiting[--s->n_waiting].at);
         return RT_ERR;
     }
-    s->waiting[s->n_waiting++] = (rt_gathered){mem, at, at[ctx->config.at.rank]};
+    s->waiting[s->n_waiting++] = (rt_gathered){mem, at, at[ctx->config.at.rank], first == RT_SHARE};
     return waits && s->n_waiting < RT_TOGETHER ? RT_OK : rt_gather_waiting(ctx);
 }
 
@@ -392,24 +479,23 @@ typedef struct {
 static int rt_beside_by_windows(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
 {
     const rt_rank_window *of = ctx->ranks.windows.of;
-    int rank = ctx->config.at.rank, k, rc = rt_half_begin(ctx, &k);
+    int rank = ctx->config.at.rank, k = rt_half_next(ctx);
     int64_t half = k * (int64_t)RT_WINDOW_HALF, middle = half + RT_WINDOW_HALF / 2;
+    rt_dev_buffer *own = of[rank].whole.buf;
+    int rc = rt_copy_buffer(ctx, own, half, mem->buf, s->own_at, s->give_low, mem->name);
     if (rc == RT_OK)
-        rc =
-            rt_copy_buffer(ctx, of[rank].memory, half, mem->buf, s->own_at, s->give_low, mem->name);
-    if (rc == RT_OK)
-        rc = rt_copy_buffer(ctx, of[rank].memory, middle, mem->buf,
-                            s->own_at + s->own - s->give_high, s->give_high, mem->name);
+        rc = rt_copy_buffer(ctx, own, middle, mem->buf, s->own_at + s->own - s->give_high,
+                            s->give_high, mem->name);
     if (rt_agree(ctx, rt_half_filled(ctx, k, rc), RT_AT_SIDES))
         return RT_ERR;
-    rc = rt_await_others(ctx, k, RT_FILLED);
+    rc = rt_await_others(ctx, k);
     if (rc == RT_OK && s->low > 0)
-        rc = rt_copy_buffer(ctx, mem->buf, s->low_at, of[rank - 1].memory, middle, s->low,
+        rc = rt_copy_buffer(ctx, mem->buf, s->low_at, of[rank - 1].whole.buf, middle, s->low,
                             mem->name);
     if (rc == RT_OK && s->high > 0)
-        rc = rt_copy_buffer(ctx, mem->buf, s->high_at, of[rank + 1].memory, half, s->high,
+        rc = rt_copy_buffer(ctx, mem->buf, s->high_at, of[rank + 1].whole.buf, half, s->high,
                             mem->name);
-    return rc ? rc : rt_half_mark(ctx, k, RT_LEFT);
+    return rc;
 }
 
 static int rt_beside_by_hosts(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
@@ -456,7 +542,7 @@ RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t 
                  ? rt_beside_by_windows(ctx, mem, &s)
                  : rt_beside_by_hosts(ctx, mem, &s);
     } else if (rc == RT_OK) { /* it is spread over several ranks */
-        char *all = rt_all_rows(ctx, &(rt_gathered){mem, at, s.own_at}, 1, at);
+        char *all = rt_all_rows(ctx, &(rt_gathered){mem, at, s.own_at, true}, 1, at);
         rc = all ? rt_write(ctx, mem, s.low_at, s.low, all + begin - s.low) : RT_ERR;
         if (rc == RT_OK)
             rc = rt_write(ctx, mem, s.high_at, s.high, all + end);

@@ -98,6 +98,10 @@ fi
 compiles "device" $CC $warn -O1 -g -o "$build/test_device" "$build/test_device.c" -lm -ldl -lpthread
 compiles "native" $CC $warn -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -o "$build/test_native" \
     "$build/test_native.c" -lm -ldl -lpthread
+for san in address,undefined thread; do
+    compiles "gather, $san" $CC $warn -O1 -g -I. -fsanitize=$san -fno-sanitize-recover=all -o "$build/test_gather_${san%,*}" \
+        tests/runtime/test_gather.c -lpthread
+done
 compiles "native, threads" $CC $warn -O1 -g -fsanitize=thread -o "$build/test_threads" "$build/test_native.c" -lm -ldl -lpthread
 # clang warns of the same without optimisation.
 for cc in "clang -O0" "gcc -O2"; do
@@ -127,6 +131,7 @@ export ASAN_OPTIONS=allocator_may_return_null=1
 summed values "$build/test_values" 3
 summed scalar "$build/test_scalar"
 summed native "$build/test_native"
+for san in address thread; do summed "gather, $san" "$build/test_gather_$san"; done
 for n in 1 2 7; do MINIFUT_THREADS=$n summed "native, $n threads" "$build/test_threads" pool; done
 
 # All else is by OpenCL: first what is asked of a driver that counts, whatever library is there.
