@@ -773,8 +773,7 @@ Prog *ir_read(Ctx *cx, const char *name, const char *text, size_t n);
 
 /* --- verify.c ------------------------------------------------------------------------------- */
 
-/* Checks the invariants above and the dialect; on a violation an internal error that names the
- * pass. */
+/* Checks the invariants above and the dialect; an internal error names the pass else. */
 void ir_verify(Ctx *cx, const Prog *p, const char *pass);
 /* The same as a question: NULL if well-formed, else what is wrong (for tests). */
 const char *ir_check(Ctx *cx, const Prog *p);
@@ -794,6 +793,7 @@ PassFn pass_fuse;          /* fuse.c, SOAC dialect */
 PassFn pass_renest;        /* renest.c, SOAC dialect: maps take the shape in which they are read */
 PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: readers compute cheap arrays */
 PassFn pass_ahead;         /* ahead.c, SOAC dialect: what a loop reduces a turn ahead, fused */
+PassFn pass_operands;      /* chains/operands.c, SOAC dialect: what matrix units take */
 PassFn pass_masked;        /* filters/masked.c, SOAC dialect: sums of what a filter keeps */
 PassFn pass_joined; /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
 

@@ -71,9 +71,10 @@ extern const KStmInfo kstm_info[N_KSTMS];
  * A row of a tile has, for each k, an element of a row of the product, or (the second tile) of a
  * column; in one that is turned, for each of those an element of a k. Rows lie `pitch` elements
  * apart, words of 16 bytes in a row in an order of their own, and sums are a lane's as the units
- * have them (both: runtime/kernels/matrix.cl). FRAGMENTS hold those of two k, or halves: the next
- * ones are loaded while these are multiplied. A tile of pitch 0 there is none of: what the
- * fragments hold of such a one stays.
+ * have them (both: runtime/kernels/matrix.cl); of f32 in tiles that are turned, a lane's four
+ * neighbours are in four pieces of eight, one after the other. FRAGMENTS hold those of two k, or
+ * halves: the next ones are loaded while these are multiplied. A tile of pitch 0 there is none of:
+ * what the fragments hold of such a one stays.
  *
  * Those that are `wide`, of f16, are for four sub-groups together, whose rows follow on each other,
  * 16 each; they may be under way until a SETTLE. Tiles are then panels of 64 elements a row, `tall`

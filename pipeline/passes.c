@@ -35,6 +35,8 @@ const Pass pipeline[] = {
     {"choices", pass_choices, D_SOAC, D_SOAC, "after hoisting, which tells what varies"},
     {"simplify-hoisted", pass_simplify, D_SOAC, D_SOAC, "bounds known after hoisting"},
     {"ahead", pass_ahead, D_SOAC, D_SOAC, "reductions where what they read is made, a turn before"},
+    {"operands", pass_operands, D_SOAC, D_SOAC,
+     "after all fusion, which would undo it: what matrix units take is an array"},
     {"share", l2_share, D_SOAC, D_SOAC,
      "what ranks share out; flattening is what each of them does"},
     {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G14: the versions and their guards"},

@@ -399,22 +399,35 @@ static int sums_pitch(const Shape *s)
     return s->blocks.size[COLS] + GAP;
 }
 
+/* The number, in the warp's part, of number `of` in a piece of eight rows or columns. Of f32 from
+ * tiles that are turned, neighbours are in four pieces one after the other (KTile). */
+static const KExp *in_pieces(const Matrix *m, int side, const KExp *piece, const KExp *of)
+{
+    KGen *kg = m->kg;
+    enum { FOUR = 4 };
+    const KExp *eight = kg_int(kg, KTILE_COLS), *four = kg_int(kg, FOUR);
+    if (!m->factor[side].turned || m->shape.elem != T_F32)
+        return kg_add(kg, kg_mul(kg, piece, eight), of);
+    const KExp *at = kg_add(kg, kg_mul(kg, kg_quot(kg, piece, four), eight), of);
+    return kg_add(kg, kg_mul(kg, at, four), kg_rem(kg, piece, four));
+}
+
 /* Of 16 x 8 sums a lane has two neighbours in row lane / 4, and two eight rows below. */
 static void gather_sums(const Matrix *m, KBuf *sums)
 {
     KGen *kg = m->kg;
     enum { QUAD = 4, PAIR = 2 };
     int cols = m->shape.warp[COLS] / KTILE_COLS;
-    const KExp *quad = kg_int(kg, QUAD), *pair = kg_int(kg, PAIR);
-    const KExp *row = kg_add(kg, m->warp[ROWS], kg_quot(kg, m->lane, quad));
-    const KExp *col = kg_add(kg, m->warp[COLS], kg_mul(kg, kg_rem(kg, m->lane, quad), pair));
-    const KExp *pitch = kg_int(kg, sums_pitch(&m->shape));
+    const KExp *quad = kg_int(kg, QUAD), *pair = kg_int(kg, PAIR), *none = kg_int(kg, 0);
+    const KExp *in_row = in_pieces(m, COLS, none, kg_mul(kg, kg_rem(kg, m->lane, quad), pair));
+    const KExp *row =
+        kg_add(kg, m->warp[ROWS], in_pieces(m, ROWS, none, kg_quot(kg, m->lane, quad)));
+    const KExp *pitch = kg_int(kg, sums_pitch(&m->shape)), *col = kg_add(kg, m->warp[COLS], in_row);
     const KExp *at = kb_let(kg->kb, "at", kg_add(kg, kg_mul(kg, row, pitch), col));
     const KExp *i = open_each(kg, m->shape.warp[ROWS] / KTILE_ROWS), *j = open_each(kg, cols);
     const KExp *low = open_each(kg, PAIR), *beside = open_each(kg, PAIR);
-    const KExp *below = kg_add(kg, kg_mul(kg, i, kg_int(kg, KTILE_ROWS)),
-                               kg_mul(kg, low, kg_int(kg, KTILE_ROWS / PAIR)));
-    const KExp *right = kg_add(kg, kg_mul(kg, j, kg_int(kg, KTILE_COLS)), beside);
+    const KExp *below = in_pieces(m, ROWS, kg_add(kg, kg_mul(kg, i, pair), low), none);
+    const KExp *right = in_pieces(m, COLS, j, beside);
     const KExp *piece = kg_add(kg, kg_mul(kg, i, kg_int(kg, cols)), j);
     const KExp *cell =
         kg_add(kg, kg_mul(kg, piece, quad), kg_add(kg, kg_mul(kg, low, pair), beside));

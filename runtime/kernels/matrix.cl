@@ -96,44 +96,57 @@ static inline void mf_load_cols_f16(uint *x, const __local ushort *tile, uint co
     mf_load_matrices(x, tile + mf_place_f16(r, c, pitch), turned);
 }
 
-/* Words of 16 bytes that are not turned are four f32. Of these the units leave the last 13 bits away; what comes here is, in the
+/* Of numbers that are rounded so the units leave the last 13 bits away; what comes here is, in the
  * mean, half of the last bit that is left (so much of 1.44), so that errors are up to 0.7 of that bit to both sides. Numbers of 11
  * bits, infinities and NaNs stay what they are. Rounding to nearest, cvt.rna.tf32.f32, is three instructions. */
-static inline void mf_round_tf32(uint *x)
+static inline uint mf_round_tf32(uint x)
 {
-    MF_PRAGMA(unroll)
-    for (int i = 0; i < 4; i++)
-        x[i] = as_uint(as_float(x[i]) * 1.000338f);
+    return as_uint(as_float(x) * 1.000338f);
 }
-/* The same of a tile that is turned, whose words have the wrong neighbours: numbers eight apart come first, or k four apart. */
-static inline void mf_load_turned(uint *x, const __local float *tile, uint number, uint k, uint pitch, bool along_first)
+/* 32 numbers of a tile that is turned and k of a step: four neighbours, which are in a lane's pieces one after the other, at once. */
+static inline void mf_load_turned(uint4 *x, const __local float *tile, uint number, uint k, uint pitch)
 {
-    uint lane = (uint)get_local_id(0) & 31;
-    MF_PRAGMA(unroll)
-    for (int i = 0; i < 4; i++) {
-        uint beside = along_first ? i & 1 : i >> 1, below = along_first ? i >> 1 : i & 1;
-        uint r = k + below * 4 + (lane & 3), c = number + beside * 8 + (lane >> 2);
-        x[i] = as_uint(tile[mf_place_f32(r, c, pitch)]);
-    }
+    uint lane = (uint)get_local_id(0) & 31, r = k + (lane & 3), at = number + (lane >> 2) * 4;
+    x[0] = as_uint4(*(const __local float4 *)(tile + mf_place_f32(r, at, pitch)));
+    x[1] = as_uint4(*(const __local float4 *)(tile + mf_place_f32(r + 4, at, pitch)));
 }
+/* 32 rows; words of 16 bytes that are not turned are four f32. */
 static inline void mf_load_rows_f32(uint *x, const __local float *tile, uint row, uint k, uint pitch, bool turned)
 {
     uint lane = (uint)get_local_id(0) & 31, r = row + (lane & 15), c = k + (lane >> 4) * 4;
-    if (turned)
-        mf_load_turned(x, tile, row, k, pitch, true);
-    else
+    if (turned) {
+        uint4 y[2];
+        mf_load_turned(y, tile, row, k, pitch);
+        x[0] = y[0].x, x[1] = y[0].y, x[2] = y[1].x, x[3] = y[1].y;
+        x[4] = y[0].z, x[5] = y[0].w, x[6] = y[1].z, x[7] = y[1].w;
+    } else {
         mf_load_matrices(x, tile + mf_place_f32(r, c, pitch), false);
-    mf_round_tf32(x);
+        mf_load_matrices(x + 4, tile + mf_place_f32(r + 16, c, pitch), false);
+    }
+    MF_PRAGMA(unroll)
+    for (int i = 0; i < 8; i++)
+        x[i] = mf_round_tf32(x[i]);
 }
 static inline void mf_load_cols_f32(uint *x, const __local float *tile, uint col, uint k, uint pitch, bool turned)
 {
     uint lane = (uint)get_local_id(0) & 31, r = col + (lane & 7) + (lane >> 4) * 8, c = k + (lane >> 3 & 1) * 4;
-    if (turned)
-        mf_load_turned(x, tile, col, k, pitch, false);
-    else
+    if (turned) {
+        uint4 y[2];
+        mf_load_turned(y, tile, col, k, pitch);
+        x[0] = y[0].x, x[1] = y[1].x, x[2] = y[0].y, x[3] = y[1].y;
+        x[4] = y[0].z, x[5] = y[1].z, x[6] = y[0].w, x[7] = y[1].w;
+    } else {
         mf_load_matrices(x, tile + mf_place_f32(r, c, pitch), false);
-    mf_round_tf32(x);
+        mf_load_matrices(x + 4, tile + mf_place_f32(r + 16, c, pitch), false);
+    }
+    MF_PRAGMA(unroll)
+    for (int i = 0; i < 8; i++)
+        x[i] = mf_round_tf32(x[i]);
 }
+
+/* Rows, or columns, that are loaded at once. */
+#define MF_AT_ONCE_f16 16
+#define MF_AT_ONCE_f32 32
 
 #define MF_MULTIPLY_ADD(elem, instruction)                                                                            \
     static inline void mf_multiply_add_##elem(float *sums, const uint *a, const uint *b)                              \
@@ -148,13 +161,12 @@ MF_MULTIPLY_ADD(f32, "m16n8k8.row.col.f32.tf32.tf32.f32")
 #define MF_FRAGMENTS(elem, words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned)                 \
     {                                                                                                                        \
         MF_PRAGMA(unroll)                                                                                                    \
-        for (int mf_i = 0; mf_i < (a_pitch ? (rows) / 16 : 0); mf_i++)                                                                       \
-            mf_load_rows_##elem((words) + ((half) * ((rows) + (cols)) / 4 + mf_i * 4), a, (uint)(row) + mf_i * 16, k, a_pitch, \
-                                a_turned);                                                                                  \
+        for (int mf_i = 0; mf_i < (a_pitch ? (rows) : 0); mf_i += MF_AT_ONCE_##elem)                                         \
+            mf_load_rows_##elem((words) + ((half) * ((rows) + (cols)) + mf_i) / 4, a, (uint)(row) + mf_i, k, a_pitch, a_turned); \
         MF_PRAGMA(unroll)                                                                                                    \
-        for (int mf_j = 0; mf_j < (b_pitch ? (cols) / 16 : 0); mf_j++)                                                                       \
-            mf_load_cols_##elem((words) + ((half) * ((rows) + (cols)) / 4 + (rows) / 4 + mf_j * 4), b, (uint)(col) + mf_j * 16, k, \
-                                b_pitch, b_turned);                                                                          \
+        for (int mf_j = 0; mf_j < (b_pitch ? (cols) : 0); mf_j += MF_AT_ONCE_##elem)                                         \
+            mf_load_cols_##elem((words) + ((half) * ((rows) + (cols)) + (rows) + mf_j) / 4, b, (uint)(col) + mf_j, k, b_pitch, \
+                                b_turned);                                                                                   \
     }
 #define MF_MULTIPLY(elem, sums, words, half, rows, cols)                                                                     \
     {                                                                                                                        \
@@ -267,8 +279,15 @@ static inline void mf_copy(__local void *to, const __global void *from, bool the
 
 /* A lane's sums are of the rows and columns of which the instruction would give them: of 16 x 8 two neighbours in row lane / 4, and
  * two eight rows below. The fragments are all that they take, two elements a word. */
-#define mf_sum_row(i, lane) ((i) * 8 + (lane) / 4)
-#define mf_sum_col(j, lane) ((j) / 2 * 8 + (lane) % 4 * 2 + (j) % 2)
+#define mf_sum_row(i, lane, spread) mf_number(i, (lane) / 4, spread)
+#define mf_sum_col(j, lane, spread) mf_number((j) / 2, (lane) % 4 * 2 + (j) % 2, spread)
+/* Number `of` of that piece of eight, or of four pieces whose numbers are neighbours. */
+static inline int mf_number(int piece, int of, bool spread)
+{
+    return spread ? piece / 4 * 32 + of * 4 + piece % 4 : piece * 8 + of;
+}
+#define MF_SPREAD_f16 false
+#define MF_SPREAD_f32 true
 
 /* What a word of the fragments has: two f16 in a row, or an f32, rounded. */
 #ifndef MF_WITHOUT_F16
@@ -304,11 +323,11 @@ static inline float mf_product_f32(float sum, uint x, uint y)
         words += half_ * (rows + 2 * cols);                                                                                   \
         for (int i = 0; a_pitch && i < rows / 8; i++)                                                                         \
             for (int w = 0; w < 8; w++)                                                                                       \
-                words[i * 8 + w] = mf_word_##elem(a, row + mf_sum_row(i, lane), k, w, a_pitch, a_turned);                             \
+                words[i * 8 + w] = mf_word_##elem(a, row + mf_sum_row(i, lane, a_turned && MF_SPREAD_##elem), k, w, a_pitch, a_turned); \
         words += rows;                                                                                                        \
         for (int j = 0; b_pitch && j < cols / 4; j++)                                                                         \
             for (int w = 0; w < 8; w++)                                                                                       \
-                words[j * 8 + w] = mf_word_##elem(b, col + mf_sum_col(j, lane), k, w, b_pitch, b_turned);                             \
+                words[j * 8 + w] = mf_word_##elem(b, col + mf_sum_col(j, lane, b_turned && MF_SPREAD_##elem), k, w, b_pitch, b_turned); \
     }                                                                                                                         \
     static inline void mf_multiply_##elem(float *sums, const uint *words, int half_, int rows, int cols)                      \
     {                                                                                                                         \
@@ -346,10 +365,10 @@ static inline void mf_wide_fragments(uint *words, int cols, int k, const __local
     int lane = (int)get_local_id(0) & 31;
     for (int i = 0; a_pitch && i < 2; i++)
         for (int w = 0; w < 8; w++)
-            words[i * 8 + w] = mf_wide_word(a, row + mf_sum_row(i, lane), k, w, a_turned, a_tall);
+            words[i * 8 + w] = mf_wide_word(a, row + mf_sum_row(i, lane, false), k, w, a_turned, a_tall);
     for (int j = 0; b_pitch && j < cols / 4; j++)
         for (int w = 0; w < 8; w++)
-            words[16 + j * 8 + w] = mf_wide_word(b, col + mf_sum_col(j, lane), k, w, b_turned, b_tall);
+            words[16 + j * 8 + w] = mf_wide_word(b, col + mf_sum_col(j, lane, false), k, w, b_turned, b_tall);
 }
 static inline void mf_wide_multiply(float *sums, const uint *words, int cols, bool fresh)
 {

@@ -441,7 +441,8 @@ def matrix_units(box):
     they are not. With units of four warps the larger ones of f16 have a kernel of their own."""
     tried = [("plain", "248i64 64i64 256i64", "2", True), ("plain", "136i64 72i64 72i64", "1", True), ("plain", "136i64 72i64 72i64", "0", False), ("plain", "248i64 64i64 256i64", "1", True),
              ("plain", "64i64 66i64 66i64", "1", True), ("plain", "67i64 131i64 65i64", "1", True), ("rows", "64i64 1032i64 64i64", "1", True), ("batch", "2i64 136i64 72i64 72i64", "1", True)]
-    for elem, flags, of in (("f16", "", tried), ("f32", "--fast-math", tried[6:])):
+    computed = ("computed", "136i64 72i64 72i64", "1", True)
+    for elem, flags, of in (("f16", "", [*tried, computed]), ("f32", "--fast-math", tried[6:])):
         program = ROOT / f"tests/programs/soacs/products_{elem}.sf"
         box.minifut(f"compile {flags} -o {elem} {program}", 0, leaves=[elem, f"{elem}.c"], env=QUICK)
         kernels = {}
@@ -468,7 +469,7 @@ ATTENTION = [("before", None, "[32][33][8]f16 [32][33][8]f16 [32][33][8]f16", 0)
              ("before", BATCH, "[1][130][64]f16 [1][129][64]f16 [1][129][64]f16", 0), ("before", BATCH, "[2][40][72]f16 [2][70][72]f16 [2][70][128]f16", 1),
              ("before", BATCH, "[1][33][136]f16 [1][33][136]f16 [1][33][136]f16", None), ("before", BATCH, "[1][3][8]f16 [1][0][8]f16 [1][0][8]f16", 0),
              ("behind", BATCH, "[2][40][16]f16 [140][16]f16 [140][24]f16 [2][40][140]f16 [24]f16", 0),
-             ("window", FLAT, "[300][8]f16 [270][8]f16 [270][8]f16", 0)]
+             ("window", FLAT, "[300][8]f16 [270][8]f16 [270][8]f16", 0), ("scaled", None, "[32][33][8]f16 [32][33][8]f16 [32][33][8]f16", 0)]
 
 
 def alike(got, want):
