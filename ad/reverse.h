@@ -214,6 +214,23 @@ void rev_expand(Rev *r, const Stm *s, Stms *out);
 typedef void RevRule(Rev *r, const Stm *s, Stms *fwd);
 RevRule rev_map, rev_loop, rev_reduce, rev_scan, rev_scatter, rev_hist, rev_if;
 
+/* --- rev_fold.c: folds --- */
+
+/* Row i of each array, or where `test` holds the neutral elements. */
+Atoms rev_rows_or(Bld *bl, Loc loc, Atom test, const Atoms *nes, const Atoms *arrs, Atom i);
+Atoms rev_scanned(Bld *bl, Loc loc, Atom width, Atoms arrs, Atoms nes, Lambda *op);
+/* A map over numbers and arrays. */
+typedef struct {
+    Bld in;
+    Vars params;
+    Atoms arrs, args; /* args: the parameters behind the number */
+    Atom i;
+} Each;
+Each rev_each(Rev *r, Loc loc, Atom width, const Atoms *arrs);
+Atoms rev_each_done(Rev *r, Loc loc, Atom width, Each *m, Atoms res);
+/* Adds out to the adjoints of those arrays of the fold e that are wanted. */
+void rev_add_wanted(Rev *r, const Exp *e, const bool *wanted, const Atoms *out);
+
 /* --- reverse.c --- */
 
 /* Rev.sweep: the forms that move elements, and who has a rule for the others. */
