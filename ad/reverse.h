@@ -41,6 +41,7 @@ typedef VEC(Piece) Pieces;
 typedef struct {
     bool known;
     Atom dense; /* of the variable's type */
+    int spread; /* contributions of single elements of which it is made alone (adjoint.c); else 0 */
     Pieces pieces;
 } Adjoint;
 
