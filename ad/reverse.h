@@ -280,6 +280,8 @@ Atom ad_where(Bld *bl, Loc loc, Atom at, int64_t i, Atom arr);
 Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts);
 /* dest[idx] op= val for each contribution; dims.n dimensions of them. */
 Atom ad_hist(Bld *bl, Loc loc, Atom dest, const Atoms *dims, const Atoms *idx, Atom val);
+/* How deep the constructs are that e consists of, of more than a few turns each. */
+int ad_depth(const Exp *e);
 /* Statements of b that its results, or what can be noticed, need. */
 Body *ad_needed(Ctx *cx, const Body *b);
 
