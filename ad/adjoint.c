@@ -43,12 +43,20 @@ void rev_set(Rev *r, Var *v, Atom dense)
     Adjoint *a = rev_adjoint(r, v);
     a->known = true;
     a->dense = dense;
+    a->spread = 0;
+}
+
+/* Has something come together without pieces? */
+static bool is_known(const Rev *r, const Var *v)
+{
+    const Adjoint *a = varmap_get(r->adjoint, v);
+    return a && a->known;
 }
 
 Atom rev_dense(Rev *r, Var *v)
 {
     const Adjoint *a = varmap_get(r->adjoint, v);
-    return a && a->known ? a->dense : ad_zero(&r->bl, v->loc, v->type);
+    return is_known(r, v) ? a->dense : ad_zero(&r->bl, v->loc, v->type);
 }
 
 void rev_add(Rev *r, Loc loc, Atom to, Atom val)
@@ -133,7 +141,8 @@ static Sources look_along(Bld *bl, Loc loc, const Piece *p, int d, Atom q, const
     const DimIndex *at = &p->at.at[d];
     const Bend *b = rev_bend(p, d);
     Sources to = {0};
-    Atom i = bld_binop(bl, loc, OP_SUB, q, at->start);
+    bool back = atom_is_int(at->stride, -1);
+    Atom i = bld_binop(bl, loc, OP_SUB, back ? at->start : q, back ? q : at->start);
     if (b && b->wraps)
         i = bld_binop(bl, loc, OP_MOD, i, b->hi);
     Atom ok = bld_binop(bl, loc, OP_LAND, bld_binop(bl, loc, OP_LE, atom_i64(0), i),
@@ -210,7 +219,8 @@ static bool is_moved(const Var *v, const Piece *p)
     for (int d = 0; d < p->at.n; d++) {
         const DimIndex *at = &p->at.at[d];
         const Bend *b = rev_bend(p, d);
-        if (!at->is_slice || !atom_is_int(at->stride, 1) || (b && !atom_eq(at->n, v->type.dims[d])))
+        bool dense = atom_is_int(at->stride, 1) || atom_is_int(at->stride, -1);
+        if (!at->is_slice || !dense || (b && !atom_eq(at->n, v->type.dims[d])))
             return false;
         sources *= b ? 1 + b->below + b->above : 1;
     }
@@ -242,11 +252,21 @@ static void settle_missing(Rev *r, Var *v, const Piece *p)
     }
 }
 
-/* dense with val added at p's place. */
-static Atom added_at(Bld *bl, Atom dense, const Piece *p)
+static Type part_type(Ctx *cx, PrimType elem, const DimIndexes *at)
 {
-    Atom old = ad_at(bl, p->loc, dense, &p->at, p->safe);
-    Atom val = ad_add(bl, p->loc, old, ad_as(bl, p->loc, p->val, atom_type(old)));
+    Atoms dims = {0};
+    for (int d = 0; d < at->n; d++)
+        if (at->at[d].is_slice)
+            ad_atom(cx, &dims, at->at[d].n);
+    return type_array_n(cx, type_prim(elem), dims.at, dims.n);
+}
+
+/* dense with val added at p's place; `zero`: dense is. */
+static Atom added_at(Bld *bl, Atom dense, const Piece *p, bool zero)
+{
+    Atom val = ad_as(bl, p->loc, p->val, part_type(bl->cx, atom_type(dense).elem, &p->at));
+    if (!zero)
+        val = ad_add(bl, p->loc, ad_at(bl, p->loc, dense, &p->at, p->safe), val);
     return ad_with(bl, p->loc, dense, &p->at, val, p->safe);
 }
 
@@ -278,20 +298,75 @@ static Atom is_there(Bld *bl, const Piece *p, Type t)
     return ok;
 }
 
+/* An array of type t: that of `dense` (NULL: zeros), from its dimension d on, with val added at the
+ * place, if `is`. */
+static Atom spread(Bld *bl, Loc loc, Type t, const Atom *dense, const DimIndex *at, Atom val,
+                   Atom is)
+{
+    Ctx *cx = bl->cx;
+    Atoms arrs = {0}, res = {0};
+    Vars ps = {0};
+    Bld in = bld_new(cx), no = bld_new(cx);
+    if (t.rank == 0) {
+        Atom sum = dense ? ad_add(&in, loc, *dense, val) : val;
+        return ad_if(bl, loc, is, &in, sum, &no, dense ? *dense : atom_zero(t.elem));
+    }
+    ad_atom(cx, &arrs, at->is_slice ? val : ad_iota(bl, loc, t.dims[0]));
+    if (dense)
+        ad_atom(cx, &arrs, *dense);
+    for (int k = 0; k < arrs.n; k++)
+        vec_push(cx->perm, &ps, var_new(cx, "x", type_row(atom_type(arrs.at[k])), loc));
+    Atom x = atom_var(ps.at[0]), row = atom_var(vec_last(&ps));
+    if (at->is_slice)
+        val = x;
+    else
+        is = both(&in, loc, is, bld_binop(&in, loc, OP_EQ, x, at->start));
+    ad_atom(cx, &res, spread(&in, loc, type_row(t), dense ? &row : NULL, at + 1, val, is));
+    Lambda *fn = lambda_new(cx, ps, bld_body(&in, res));
+    return bld_exp(bl, "adj", exp_map(cx, loc, t.dims[0], arrs, fn));
+}
+
+/* What is a part of so few elements, one of each row, that each element asks whether it is there;
+ * so it need be no update, which stands between what is done before and behind with all of them. */
+enum { MOST_SPREAD = 4 };
+
+static bool may_spread(Rev *r, const Var *v, const Piece *p)
+{
+    const Adjoint *a = rev_adjoint(r, v);
+    bool fixed = false;
+    for (int d = 0; d < p->at.n; d++) {
+        fixed = fixed || !p->at.at[d].is_slice;
+        if (p->at.at[d].is_slice && !is_whole(&p->at.at[d], v->type.dims[d]))
+            return false;
+    }
+    return fixed && (p->safe || p->may_be_none) && !ad_is_few(v->type) &&
+           (!a->known || (a->spread > 0 && a->spread < MOST_SPREAD));
+}
+
 static void settle_place(Rev *r, Var *v, const Piece *p)
 {
     if (is_all(&p->at, v->type)) {
         rev_add(r, p->loc, atom_var(v), p->val);
         return;
     }
+    Adjoint *a = rev_adjoint(r, v);
+    if (may_spread(r, v, p)) {
+        int n = a->known ? a->spread : 0;
+        Atom val = ad_as(&r->bl, p->loc, p->val, part_type(r->cx, v->type.elem, &p->at));
+        const Atom *dense = a->known ? &a->dense : NULL;
+        rev_set(r, v, spread(&r->bl, p->loc, v->type, dense, p->at.at, val, atom_bool(true)));
+        a->spread = n + 1;
+        return;
+    }
+    bool zero = !is_known(r, v);
     Atom dense = rev_dense(r, v);
     Atom ok = p->may_be_none ? is_there(&r->bl, p, v->type) : atom_bool(true);
     if (!ok.var) {
-        rev_set(r, v, added_at(&r->bl, dense, p));
+        rev_set(r, v, added_at(&r->bl, dense, p, zero));
         return;
     }
     Bld yes = bld_new(r->cx), no = bld_new(r->cx);
-    Atom added = added_at(&yes, dense, p);
+    Atom added = added_at(&yes, dense, p, zero);
     rev_set(r, v, ad_if(&r->bl, p->loc, ok, &yes, added, &no, dense));
 }
 
@@ -331,8 +406,9 @@ static void settle_one(Rev *r, Var *v, const Piece *p)
         vec_push(r->cx->perm, &at.at, whole ? ad_whole(v->type, d) : one);
     }
     Bld yes = bld_new(r->cx), no = bld_new(r->cx);
+    bool zero = !is_known(r, v);
     Atom dense = rev_dense(r, v), ok = ad_inside(&r->bl, p->loc, &p->idx, v->type);
-    Atom added = added_at(&yes, dense, &at);
+    Atom added = added_at(&yes, dense, &at, zero);
     rev_set(r, v, ad_if(&r->bl, p->loc, ok, &yes, added, &no, dense));
 }
 

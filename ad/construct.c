@@ -315,6 +315,34 @@ Atom ad_hist(Bld *bl, Loc loc, Atom dest, const Atoms *dims, const Atoms *idx, A
     return bld_exp(bl, "adj", e);
 }
 
+static int body_depth(const Body *b);
+
+int ad_depth(const Exp *e)
+{
+    if (exp_is_soac(e)) {
+        bool many = e->soac.width.var || e->soac.width.c.i > AD_FEW;
+        int f = e->soac.fn ? body_depth(e->soac.fn->body) : 0;
+        int g = e->soac.op ? body_depth(e->soac.op->body) : 0;
+        return many + (f > g ? f : g);
+    }
+    if (e->kind == E_LOOP)
+        return 1 + body_depth(e->loop.body);
+    if (e->kind != E_IF)
+        return 0;
+    int t = body_depth(e->branch.then_), f = body_depth(e->branch.else_);
+    return t > f ? t : f;
+}
+
+static int body_depth(const Body *b)
+{
+    int most = 0;
+    for (int i = 0; i < b->stms.n; i++) {
+        int d = ad_depth(b->stms.at[i].exp);
+        most = d > most ? d : most;
+    }
+    return most;
+}
+
 Body *ad_needed(Ctx *cx, const Body *b)
 {
     VarSet *used = varmap_new(cx->perm);

@@ -114,39 +114,10 @@ static void lift_rows(MapBack *M)
 
 /* --- What the forward sweep keeps ----------------------------------------------------------- */
 
-static int body_depth(const Body *b);
-
-/* How deep the constructs are that s consists of, of more than a few turns each. */
-static int depth(const Exp *e)
-{
-    if (exp_is_soac(e)) {
-        bool many = e->soac.width.var || e->soac.width.c.i > AD_FEW;
-        int f = e->soac.fn ? body_depth(e->soac.fn->body) : 0;
-        int g = e->soac.op ? body_depth(e->soac.op->body) : 0;
-        return many + (f > g ? f : g);
-    }
-    if (e->kind == E_LOOP)
-        return 1 + body_depth(e->loop.body);
-    if (e->kind != E_IF)
-        return 0;
-    int t = body_depth(e->branch.then_), f = body_depth(e->branch.else_);
-    return t > f ? t : f;
-}
-
-static int body_depth(const Body *b)
-{
-    int most = 0;
-    for (int i = 0; i < b->stms.n; i++) {
-        int d = depth(b->stms.at[i].exp);
-        most = d > most ? d : most;
-    }
-    return most;
-}
-
 /* Is it worth to be kept: does it take more than it has elements? */
 static bool worth(const MapBack *M, const Stm *s, const VarSet *used)
 {
-    int d = depth(s->exp);
+    int d = ad_depth(s->exp);
     bool any = false;
     for (int k = 0; k < s->pat.n; k++) {
         const Var *v = s->pat.at[k];

@@ -9,7 +9,7 @@
  *
  * There is no tape: what the reverse sweep needs of its own body is in scope, and what it needs of
  * a body inside is computed again, in a copy of it that stands in front of that body's reverse
- * sweep. Loops alone keep what they carried, turn by turn (rev_loop.c).
+ * sweep. Loops keep what they carried, turn by turn, and what takes long (tape.c).
  *
  * Here: bodies, scalars, and the forms that move elements. Before and after: SOAC dialect. What is
  * consumed may still be needed: ir_copy_needed comes behind. */

@@ -41,6 +41,7 @@ typedef VEC(Piece) Pieces;
 typedef struct {
     bool known;
     Atom dense; /* of the variable's type */
+    int spread; /* contributions of single elements of which it is made alone (adjoint.c); else 0 */
     Pieces pieces;
 } Adjoint;
 
@@ -214,6 +215,23 @@ void rev_expand(Rev *r, const Stm *s, Stms *out);
 typedef void RevRule(Rev *r, const Stm *s, Stms *fwd);
 RevRule rev_map, rev_loop, rev_reduce, rev_scan, rev_scatter, rev_hist, rev_if;
 
+/* --- rev_fold.c: folds --- */
+
+/* Row i of each array, or where `test` holds the neutral elements. */
+Atoms rev_rows_or(Bld *bl, Loc loc, Atom test, const Atoms *nes, const Atoms *arrs, Atom i);
+Atoms rev_scanned(Bld *bl, Loc loc, Atom width, Atoms arrs, Atoms nes, Lambda *op);
+/* A map over numbers and arrays. */
+typedef struct {
+    Bld in;
+    Vars params;
+    Atoms arrs, args; /* args: the parameters behind the number */
+    Atom i;
+} Each;
+Each rev_each(Rev *r, Loc loc, Atom width, const Atoms *arrs);
+Atoms rev_each_done(Rev *r, Loc loc, Atom width, Each *m, Atoms res);
+/* Adds out to the adjoints of those arrays of the fold e that are wanted. */
+void rev_add_wanted(Rev *r, const Exp *e, const bool *wanted, const Atoms *out);
+
 /* --- reverse.c --- */
 
 /* Rev.sweep: the forms that move elements, and who has a rule for the others. */
@@ -262,6 +280,8 @@ Atom ad_where(Bld *bl, Loc loc, Atom at, int64_t i, Atom arr);
 Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts);
 /* dest[idx] op= val for each contribution; dims.n dimensions of them. */
 Atom ad_hist(Bld *bl, Loc loc, Atom dest, const Atoms *dims, const Atoms *idx, Atom val);
+/* How deep the constructs are that e consists of, of more than a few turns each. */
+int ad_depth(const Exp *e);
 /* Statements of b that its results, or what can be noticed, need. */
 Body *ad_needed(Ctx *cx, const Body *b);
 

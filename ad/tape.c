@@ -1,5 +1,7 @@
-/* What the forward sweep of a loop keeps for the reverse one: of what it carries, that alone which
- * a turn of the reverse sweep reads, in an array with a row for each turn.
+/* What the forward sweep of a loop keeps for the reverse one, in arrays with a row for each turn:
+ * of what it carries, that alone which a turn of the reverse sweep reads; and of what a turn makes,
+ * what it folds something for (products, scans), if that is no larger than what the loop carries:
+ * it takes much longer to be computed again than to be read.
  *
  *     loop (x = x0) for i < n do           loop (x = x0, xs = scratch) for i < n do
  *       f x w i                      =>      let xs = xs with [i] = x
@@ -87,6 +89,108 @@ static void choose_kept(Tape *P, const Body *turn)
         for (int j = 0; j < ps->n; j++)
             if (varset_has(whole, ps->at[j]) && (ps->at[j]->type.rank > 0) == arrays)
                 vec_push(cx->perm, &P->kept, j);
+}
+
+/* --- What takes long ------------------------------------------------------------------------ */
+
+static bool is_fold(const Exp *e)
+{
+    return exp_is(e, F_OP) || e->kind == E_LOOP;
+}
+
+static bool folds_inside(const Exp *e)
+{
+    return is_fold(e) || (exp_is_soac(e) && e->soac.fn && body_any(e->soac.fn->body, is_fold));
+}
+
+/* Are v's sizes, but for a few constants, some of p's? Then to keep it takes about as much as to
+ * keep p. */
+static bool like(const Var *v, const Var *p)
+{
+    enum { MOST = 8 };
+    int64_t more = 1;
+    bool taken[MOST] = {false}, found = p->type.rank <= MOST;
+    for (int d = 0; d < v->type.rank && found; d++) {
+        Atom n = v->type.dims[d];
+        found = !n.var && (more *= n.c.i) <= MOST;
+        for (int k = 0; k < p->type.rank && !found; k++)
+            if (!taken[k] && atom_eq(n, p->type.dims[k]))
+                taken[k] = found = true;
+    }
+    return found;
+}
+
+static bool like_any(const Tape *P, const Var *v)
+{
+    const Vars *ps = &P->T->copy->loop.params;
+    for (int j = 0; j < ps->n; j++)
+        if (ps->at[j]->type.rank > 0 && like(v, ps->at[j]))
+            return true;
+    return false;
+}
+
+/* Does s take long for what the turn reads of it, which no other turn can know before? It folds
+ * something, and is no larger than what the loop carries. */
+static bool takes_long(const Tape *P, const Stm *s, const VarSet *used, const VarSet *carried)
+{
+    bool any = false;
+    VarSet *free = varmap_new(P->T->r->cx->perm);
+    if (!exp_is_soac(s->exp) || !folds_inside(s->exp))
+        return false;
+    free_in_exp(free, s->exp);
+    for (int k = 0; k < s->pat.n; k++) {
+        const Var *v = s->pat.at[k];
+        if (!varset_has(used, v))
+            continue;
+        any = true;
+        if (v->type.rank == 0 || size_changes(P->T->copy, v->type) || !like_any(P, v))
+            return false;
+    }
+    for (int i = 0; any && (i = ptrmap_next(free, i)) >= 0; i++)
+        if (varset_has(carried, ptrmap_key(free, i)))
+            return true;
+    return false;
+}
+
+static VarSet *used_by(Ctx *cx, const Body *b)
+{
+    VarSet *used = varmap_new(cx->perm);
+    for (int i = 0; i < b->stms.n; i++)
+        free_in_stm(used, &b->stms.at[i]);
+    for (int i = 0; i < b->res.n; i++)
+        if (b->res.at[i].var)
+            varset_add(used, b->res.at[i].var);
+    return used;
+}
+
+/* The turn without the statements of the forward sweep that take long: what is read of them is
+ * kept. */
+static const Body *without_long(Tape *P, const Body *turn)
+{
+    Ctx *cx = P->T->r->cx;
+    VarSet *used = used_by(cx, turn), *forward = varmap_new(cx->perm);
+    VarSet *carried = varmap_new(cx->perm);
+    const Vars *ps = &P->T->copy->loop.params;
+    Bld rest = bld_new(cx);
+    for (int j = 0; j < ps->n; j++)
+        varset_add(carried, ps->at[j]);
+    for (int i = 0; i < P->T->in->fwd.n; i++)
+        for (int k = 0; k < P->T->in->fwd.at[i].pat.n; k++)
+            varset_add(forward, P->T->in->fwd.at[i].pat.at[k]);
+    for (int i = 0; i < turn->stms.n; i++) {
+        const Stm *s = &turn->stms.at[i];
+        bool is_forward = s->pat.n > 0 && varset_has(forward, s->pat.at[0]);
+        bool kept = is_forward && takes_long(P, s, used, carried);
+        if (!kept)
+            bld_stm(&rest, *s);
+        for (int k = 0; k < s->pat.n; k++) {
+            if (exp_uses_any(s->exp, carried))
+                varset_add(carried, s->pat.at[k]);
+            if (kept && varset_has(used, s->pat.at[k]))
+                vec_push(cx->perm, &P->elems, s->pat.at[k]);
+        }
+    }
+    return ad_needed(cx, bld_body(&rest, turn->res));
 }
 
 /* --- The forward loop ----------------------------------------------------------------------- */
@@ -269,6 +373,7 @@ Body *rev_from_tape(const Turns *T, const Body *turn, Stms *fwd, Bld *front)
 {
     Ctx *cx = T->r->cx;
     Tape P = {.T = T};
+    turn = without_long(&P, turn);
     choose_kept(&P, turn);
     if (P.kept.n + P.elems.n == 0) {
         vec_push(cx->perm, fwd, *T->s);

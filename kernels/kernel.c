@@ -41,6 +41,7 @@ KGen *kg_begin(PlanBuild *pb, const char *kind, const Exp *seg, KStms *stms)
     kg->blocks = ptrmap_new(a);
     kg->hints = varmap_new(a);
     kg->early = varmap_new(a);
+    kg->unread = varmap_new(a);
     kg->known = ranges_new(pb->cx, varmap_new(a));
     kg->bounds =
         sx_bounds_new(pb->cx, sx_facts_new(pb->cx, kg->known, SX_MAY_WRAP), leaf_is_host, kg);
@@ -595,4 +596,17 @@ const KExp *sx_single(Ctx *cx)
 const KExp *sx_teams(Ctx *cx)
 {
     return sx_sub(cx, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, 1));
+}
+
+bool body_reads_from(Ctx *cx, const Body *b, int from, const Var *v)
+{
+    VarSet *s = varmap_new(cx->perm);
+    varset_add(s, v);
+    for (int i = from; i < b->stms.n; i++)
+        if (exp_uses_any(b->stms.at[i].exp, s))
+            return true;
+    for (int j = 0; j < b->res.n; j++)
+        if (b->res.at[j].var == v)
+            return true;
+    return false;
 }

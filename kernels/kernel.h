@@ -65,6 +65,7 @@ struct KGen {
     VarMap *hints;     /* array variable -> KLoc*: where its value is wanted */
     const Var *turn;   /* of the loop at work; NULL: there is none with a counter */
     VarSet *early;     /* what was loaded before the branch that does it */
+    VarSet *unread;    /* results of scans that nobody reads: they are not stored */
     Ranges *known;     /* of numbers, at the place where code is made */
     SxBounds *bounds;  /* of sizes computed here, as host expressions */
     bool coop;         /* group mode */
@@ -186,6 +187,9 @@ const KExp *sx_team_size(Ctx *cx);
 const KExp *sx_single(Ctx *cx);
 /* More than 0 where the trait TEAMS is, also of teams that a user made of one; else 0. */
 const KExp *sx_teams(Ctx *cx);
+
+/* Is v read by statements of b from number `from` on, or a result? */
+bool body_reads_from(Ctx *cx, const Body *b, int from, const Var *v);
 
 /* --- access.c ------------------------------------------------------------------------------ */
 

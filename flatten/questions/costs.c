@@ -594,7 +594,10 @@ Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *
         return exp_is(e, F_SCAN) ? never_pays(IN_PLACE) : cost_of_threads(rows, bytes);
     if (!exp_is(e, F_SCAN)) {
         const Exp *r = product_under(fl->cx, S, b);
-        return r ? beside_blocks(fl, S, b, r, bl) : no_cost();
+        const Atom *width = chain_width(fl, S, b);
+        if (r)
+            return beside_blocks(fl, S, b, r, bl);
+        return width ? cost_of_chain(fl, S, *width, bl) : no_cost();
     }
     return (Cost){.spared = atom_i64(0), .steps = atom_i64(EACH), .elems = par_of_nest(fl, S, bl)};
 }

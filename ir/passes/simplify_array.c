@@ -101,20 +101,26 @@ static Exp *index_iota(Simp *S, const Exp *e)
     return exp_binop(S->cx, e->loc, OP_ADD, d->iota.start, off);
 }
 
-/* (replicate [n..] v)[i.., rest] = v[rest] */
+/* (replicate [n..] v)[at.., rest] = v[rest], for each element of the slices in `at` */
 static Exp *index_replicate(Simp *S, const Exp *e)
 {
     const Exp *d = simp_def(S, e->index.arr);
     if (!d || d->kind != E_REPLICATE || !e->index.safe || !same_part(S, e, d->replicate.val))
         return NULL;
     int n = d->replicate.dims.n;
+    Atoms dims = {0};
     for (int i = 0; i < n; i++)
         if (e->index.at.at[i].is_slice)
-            return NULL;
-    if (n == e->index.at.n)
-        return as_atom(S, e, d->replicate.val);
+            vec_push(S->cx->perm, &dims, e->index.at.at[i].n);
     DimIndexes rest = {.at = e->index.at.at + n, .n = e->index.at.n - n};
-    return index_at(S, e, d->replicate.val, rest, true);
+    Exp *part = rest.n == 0 ? as_atom(S, e, d->replicate.val)
+                            : index_at(S, e, d->replicate.val, rest, true);
+    if (dims.n == 0)
+        return part;
+    Exp *r = exp_new(S->cx, E_REPLICATE, e->loc);
+    r->replicate.dims = dims;
+    r->replicate.val = rest.n == 0 ? d->replicate.val : bld_exp(S->bl, "part", part);
+    return r;
 }
 
 /* [x, y, ..][1, rest] = y[rest] */
@@ -184,6 +190,14 @@ static Exp *index_update(Simp *S, const Exp *e)
     return as_atom(S, e, d->update.val);
 }
 
+/* Where position `at` of a slice is. */
+static Atom composed_start(Simp *S, Loc loc, const DimIndex *slice, Atom at)
+{
+    if (atom_is_int(slice->stride, -1))
+        return emit_binop(S, loc, OP_SUB, slice->start, at);
+    return emit_binop(S, loc, OP_ADD, slice->start, emit_binop(S, loc, OP_MUL, at, slice->stride));
+}
+
 /* The positions of a view composed with positions into it. */
 static bool compose(Simp *S, Loc loc, const DimIndexes *view, const DimIndexes *at, DimIndexes *out)
 {
@@ -192,8 +206,7 @@ static bool compose(Simp *S, Loc loc, const DimIndexes *view, const DimIndexes *
         DimIndex d = view->at[i];
         if (d.is_slice) {
             const DimIndex *in = &at->at[k++];
-            Atom off = emit_binop(S, loc, OP_MUL, in->start, d.stride);
-            Atom start = emit_binop(S, loc, OP_ADD, d.start, off);
+            Atom start = composed_start(S, loc, &d, in->start);
             Atom stride =
                 in->is_slice ? emit_binop(S, loc, OP_MUL, d.stride, in->stride) : d.stride;
             d = (DimIndex){in->is_slice, start, in->is_slice ? in->n : atom_i64(1), stride};
@@ -238,13 +251,32 @@ static Exp *index_rearrange(Simp *S, const Exp *e)
 
 /* --- Updates -------------------------------------------------------------------------------- */
 
-/* xs with [:] = v is a copy of v. */
+/* Is it all of a dimension, from its end? */
+static bool is_reversed(const Simp *S, const DimIndex *d, Atom size)
+{
+    const Exp *e = simp_def(S, d->start);
+    bool last = e && e->kind == E_PRIM && e->prim.op == OP_SUB &&
+                atom_eq(e->prim.args.at[0], size) && atom_is_int(e->prim.args.at[1], 1);
+    if (!size.var)
+        last = atom_is_int(d->start, size.c.i - 1);
+    return d->is_slice && last && atom_is_int(d->stride, -1) && atom_eq(d->n, size);
+}
+
+/* xs with [:] = v is a copy of v, xs with [n-1:n:-1] = v one of v[n-1:n:-1]. */
 static Exp *update_whole(Simp *S, const Exp *e)
 {
-    if (!all_whole(&e->update.at, 0, atom_type(e->update.arr)))
-        return NULL;
+    Type t = atom_type(e->update.arr);
+    bool turned = false;
+    for (int i = 0; i < t.rank; i++) {
+        bool back = is_reversed(S, &e->update.at.at[i], t.dims[i]);
+        if (!back && !is_whole(&e->update.at.at[i], t.dims[i]))
+            return NULL;
+        turned = turned || back;
+    }
     Exp *r = exp_new(S->cx, E_COPY, e->loc);
     r->copy.arr = e->update.val;
+    if (turned)
+        r->copy.arr = bld_exp(S->bl, "turned", index_at(S, e, r->copy.arr, e->update.at, true));
     return r;
 }
 

@@ -272,6 +272,7 @@ static Lambda *simp_fn(Simp *S, const Exp *e, Exp *r)
     simp_inputs(S, &arrs, &params, &r->soac.arrs, &rows);
     rows = simp_binders(S, &rows);
     ranges_rows(S->ra, &rows, &r->soac.arrs);
+    ranges_some(S->ra, simp_atom(S, e->soac.width));
     Body *b = simp_body(S, body);
     simp_leave(S, sc);
     return lambda_new(S->cx, rows, b);

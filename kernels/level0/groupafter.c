@@ -114,20 +114,6 @@ static bool goes_along(Finder *f, const Stm *s)
     return true;
 }
 
-/* Is v read by statements of b from number `from` on, or a result? */
-static bool read_later(Ctx *cx, const Body *b, int from, const Var *v)
-{
-    VarSet *s = varmap_new(cx->perm);
-    varset_add(s, v);
-    for (int i = from; i < b->stms.n; i++)
-        if (exp_uses_any(b->stms.at[i].exp, s))
-            return true;
-    for (int j = 0; j < b->res.n; j++)
-        if (b->res.at[j].var == v)
-            return true;
-    return false;
-}
-
 GroupAfter group_after(KGen *kg, const Body *b, int i)
 {
     const Stm *s = &b->stms.at[i];
@@ -139,7 +125,7 @@ GroupAfter group_after(KGen *kg, const Body *b, int i)
     while (i + 1 + a.n < b->stms.n && goes_along(&f, &a.maps[a.n]))
         a.n++;
     for (int j = 0; j < s->pat.n; j++)
-        a.kept[j] = read_later(kg->cx, b, i + 1 + a.n, s->pat.at[j]);
+        a.kept[j] = body_reads_from(kg->cx, b, i + 1 + a.n, s->pat.at[j]);
     return a;
 }
 

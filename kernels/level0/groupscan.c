@@ -13,16 +13,22 @@
  * Elements whose code is long are dealt out to all work-items first, into local memory. */
 #include "kernels/level1/segments.h"
 
-/* Where the scanned values are while the group works on them: the results themselves if these lie
- * in local memory, or if there is no bound for a copy that does. */
-static KLoc *stage_new(KGen *kg, const Stm *s, int n, const KLoc *outs)
+/* Where the values are while the group works on them: the results themselves if these lie in local
+ * memory, or if there is no bound for a copy that does. */
+static KLoc stage_for(KGen *kg, const KLoc *out, Type t)
+{
+    bool here = out->mem && (out->mem->space == KS_LOCAL || !kg_bound_count(kg, t));
+    return here ? *out : group_alloc(kg, t);
+}
+
+/* Of what a scan gives; if elements are made there before they are scanned, also of what nobody
+ * reads. */
+static KLoc *stage_new(KGen *kg, const Stm *s, int n, const KLoc *outs, bool elements)
 {
     KLoc *stage = NEWN(kg->cx->perm, KLoc, n);
-    for (int j = 0; j < n; j++) {
-        Type t = s->pat.at[j]->type;
-        bool here = outs[j].mem->space == KS_LOCAL || !kg_bound_count(kg, t);
-        stage[j] = here ? outs[j] : group_alloc(kg, t);
-    }
+    for (int j = 0; j < n; j++)
+        if (outs[j].mem || elements)
+            stage[j] = stage_for(kg, &outs[j], s->pat.at[j]->type);
     return stage;
 }
 
@@ -294,7 +300,7 @@ static void scan_run(KGen *kg, const Stm *s, const Accs *ac, const Run *r, const
     VarMap *now = group_after_elem(kg, s, after, ac, ix);
     kb_if(kg->kb, el.there);
     for (int j = 0; j < ac->n; j++)
-        if (after->n == 0 || after->kept[j])
+        if (!after->kept || after->kept[j])
             loc_store(kg, &outs[j], ix, nest->n, kg_of(kg, ac->acc[j]));
     group_after_store(kg, s, after, ix, now);
     kb_end(kg->kb);
@@ -348,12 +354,12 @@ static void copy_out(KGen *kg, const Stm *s, int n, const KLoc *stage, const KLo
 
 void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, const GroupAfter *after)
 {
-    KLoc *stage = stage_new(kg, s, ac->n, outs);
-    GroupAfter here = *after;
     bool deals = !seg_is_straight(s->exp->seg.body);
+    KLoc *stage = stage_new(kg, s, ac->n, outs, deals);
+    GroupAfter here = *after;
     here.outs = NEWN(kg->cx->perm, KLoc *, after->n);
     for (int i = 0; i < after->n; i++)
-        here.outs[i] = stage_new(kg, &after->maps[i], after->maps[i].pat.n, after->outs[i]);
+        here.outs[i] = stage_new(kg, &after->maps[i], after->maps[i].pat.n, after->outs[i], false);
     if (deals)
         compute_elems(kg, s, ac, stage, outs);
     scan_segments(kg, s, ac, deals ? stage : NULL, stage, outs, &here);

@@ -45,13 +45,16 @@ static KLoc *alloc_results(KGen *kg, const Stm *s)
 {
     KLoc *outs = NEWN(kg->cx->perm, KLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++)
-        outs[j] = kg_alloc(kg, s->pat.at[j], s->pat.at[j]->type);
+        if (!varset_has(kg->unread, s->pat.at[j]))
+            outs[j] = kg_alloc(kg, s->pat.at[j], s->pat.at[j]->type);
     return outs;
 }
 
 static void bind_results_from(KGen *kg, const Stm *s, int from, const KLoc *outs)
 {
     for (int j = from; j < s->pat.n; j++) {
+        if (varset_has(kg->unread, s->pat.at[j]))
+            continue;
         if (s->pat.at[j]->type.rank > 0) {
             kg_bind_arr(kg, s->pat.at[j], outs[j]);
             continue;

@@ -330,6 +330,8 @@ void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
     carry_hint(kg, c, op->body, op->body->res.at);
     kg_stms(kg, op->body);
     for (int j = 0; scan && j < n; j++) {
+        if (varset_has(kg->unread, s->pat.at[j]))
+            continue;
         Atom r = op->body->res.at[j];
         KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
         kg_store(kg, &row, atom_type(r), r);

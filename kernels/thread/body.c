@@ -453,10 +453,22 @@ static void passed(KGen *kg, const Stm *s)
         varmap_del(kg->hints, s->pat.at[j]); /* the same code may be made again elsewhere */
 }
 
+/* A scan carries numbers that only others of it need. */
+static void find_unread(KGen *kg, const Body *b, int i)
+{
+    const Stm *s = &b->stms.at[i];
+    const Exp *e = s->exp;
+    const Atoms *nes = e->kind == E_SEGSCAN ? &e->seg.nes : &e->soac.nes;
+    for (int j = 0; exp_is(e, F_SCAN) && j < nes->n; j++)
+        if (atom_type(nes->at[j]).rank == 0 && !body_reads_from(kg->cx, b, i + 1, s->pat.at[j]))
+            varset_add(kg->unread, s->pat.at[j]);
+}
+
 static void body_stms(KGen *kg, const Body *b)
 {
     int mark = ranges_mark(kg->known);
     for (int i = 0, n; i < b->stms.n; i += n) {
+        find_unread(kg, b, i);
         n = group_scan_stms(kg, b, i);
         if (n == 0) {
             kg_stm(kg, &b->stms.at[i]);

@@ -108,6 +108,8 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
     }
     kg_stms(kg, op->body);
     for (int j = 0; lp->scan && j < n; j++) {
+        if (varset_has(kg->unread, s->pat.at[j]))
+            continue;
         KLoc row = out_row(kg, lp, s, j);
         Atom r = op->body->res.at[j];
         kg_store(kg, &row, atom_type(r), r);
@@ -196,7 +198,8 @@ void kg_soac(KGen *kg, const Stm *s)
     int first_array = lp.scan ? 0 : lp.n_acc;
     bool rows = scans_rows(kg, &lp, s);
     for (int j = rows ? lp.n_acc : first_array; j < s->pat.n; j++)
-        lp.outs[j] = kg_alloc(kg, s->pat.at[j], s->pat.at[j]->type);
+        if (!varset_has(kg->unread, s->pat.at[j]))
+            lp.outs[j] = kg_alloc(kg, s->pat.at[j], s->pat.at[j]->type);
     const Lambda *op = e->soac.op;
     if (rows)
         begin_rows(kg, &lp, s);
@@ -214,7 +217,8 @@ void kg_soac(KGen *kg, const Stm *s)
     if (accumulates && !lp.scan)
         carry_end(kg, lp.acc, s->pat.at);
     for (int j = first_array; j < s->pat.n; j++)
-        kg_bind_arr(kg, s->pat.at[j], lp.outs[j]);
+        if (!varset_has(kg->unread, s->pat.at[j]))
+            kg_bind_arr(kg, s->pat.at[j], lp.outs[j]);
 }
 
 const KExp *kg_in_bounds(KGen *kg, Atom i, Atom n)
