@@ -602,17 +602,24 @@ Cost cost_of_fold(Flat *fl, const MapNest *S, const Exp *e, const Body *b, Bld *
     return (Cost){.spared = atom_i64(0), .steps = atom_i64(EACH), .elems = par_of_nest(fl, S, bl)};
 }
 
-/* A scan of rows by a work-group each reads them once, e_flat where they are longer than a tile
- * twice; shorter ones than a group it packs. */
+/* A scan of rows by a work-group each reads them once, e_flat where they are longer than a tile may
+ * do so twice; shorter ones than a group it packs. A group has its row in local memory: of long
+ * ones there is room for few at once, which wait for memory together. */
 static Cost cost_of_rows(const Exp *e, const MapNest *S, Bld *bl)
 {
-    enum { FEWEST = RT_FULL_DEVICE / GROUP_PAR };
+    enum { FEWEST = RT_FULL_DEVICE / GROUP_PAR, MOST_BYTES = 1 << 15 };
     Loc loc = {0};
     if (!exp_is(e, F_SCAN))
         return never_pays(IN_PLACE);
-    Atom rows = par_of_nest(NULL, S, bl);
+    int bytes = 0;
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        bytes += prim_type_bytes[atom_type(e->soac.arrs.at[k]).elem];
+    Atom rows = par_of_nest(NULL, S, bl), width = e->soac.width;
     rows = times(bl, loc, rows, atom_i64(GROUP_PAR / FEWEST));
-    Atom least = bld_binop(bl, loc, OP_MIN, rows, e->soac.width);
+    Atom least = bld_binop(bl, loc, OP_MIN, rows, width);
+    Atom longest = bld_binop(bl, loc, OP_MAX, width, atom_i64(1));
+    Atom fits = bld_binop(bl, loc, OP_QUOT, atom_i64(MOST_BYTES / bytes), longest);
+    least = times(bl, loc, least, bld_binop(bl, loc, OP_MIN, fits, atom_i64(1)));
     return (Cost){.spared = atom_i64(0),
                   .steps = atom_i64(GROUP_PAR),
                   .elems = times(bl, loc, least, atom_i64(mf_elems_in(1)))};

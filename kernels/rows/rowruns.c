@@ -33,7 +33,17 @@ typedef struct {
     KVar *has_head;    /* i32 */
     Accs before;       /* what lies before the run in its strip, from the last head on */
     KVar *has_before;  /* ... is there such a head? i32 */
+    const KExp *parts; /* of the tail of the tiles before */
 } Run;
+
+static Accs carried_locals(RowsKernel *w, const char *base, const KExp *count)
+{
+    Accs ac = w->ac;
+    ac.bufs = NEWN(w->kg->cx->perm, KBuf *, ac.n);
+    for (int j = 0; j < ac.n; j++)
+        ac.bufs[j] = kg_param_local(w->kg, base, ac.types[j], count);
+    return ac;
+}
 
 void runs_locals(RowTiles *t)
 {
@@ -49,10 +59,10 @@ void runs_locals(RowTiles *t)
     t->strip_ended = kg_param_local(kg, "strip_ended", T_I32, strips);
     if (w->r->scan)
         return;
-    t->carried = w->ac;
-    t->carried.bufs = NEWN(cx->perm, KBuf *, w->ac.n);
-    for (int j = 0; j < w->ac.n; j++)
-        t->carried.bufs[j] = kg_param_local(kg, "carried", w->ac.types[j], sx_const(cx, 1));
+    bool apart = runs_in_any_order(w->r->e);
+    t->carried = carried_locals(w, "carried", sx_const(cx, apart ? FEW_PARTS : 1));
+    if (apart)
+        t->parts = carried_locals(w, "parts", kg->group_size);
 }
 
 const KExp *runs_is_last(KGen *kg)
@@ -319,6 +329,22 @@ static void sum_points(const Run *u, const Accs *sum, const KExp *from, const KE
     kb_end(b);
 }
 
+static void store_row(Tile *x, const KExp *r, const Accs *sum, const Carried *c)
+{
+    RowsKernel *w = x->w;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const KExp *zero = kg_i32(kg, 0);
+    const KExp *row = kb_let(b, "row", kg_add(kg, x->row0, kg_to_i64(kg, r)));
+    rows_store(w, row, accs_now(kg, sum));
+    if (w->first) {
+        const KExp *none = kg_eq(kg, kg_of(kg, c->ended), zero);
+        kb_if(b, kg_and(kg, kg_eq(kg, r, zero), none));
+        kb_store(b, w->first, w->group, row);
+        kb_end(b);
+    }
+}
+
 /* Each row that ends in the tile. The first one is that of the group's first work-item. */
 static void store_rows(const Run *u, const Carried *c)
 {
@@ -337,16 +363,11 @@ static void store_rows(const Run *u, const Carried *c)
     sum_points(u, &sum, from, to);
     kb_end(b);
     kb_if(b, kg_lt(kg, from, zero));
-    accs_apply(kg, &sum, accs_load(kg, &x->t->carried, kg_int(kg, 0)), accs_now(kg, &sum));
+    const KExp *part = kb_for(b, "part", kg_int(kg, 0), u->parts, kg_int(kg, 1));
+    accs_apply(kg, &sum, accs_load(kg, &x->t->carried, part), accs_now(kg, &sum));
     kb_end(b);
-    const KExp *row = kb_let(b, "row", kg_add(kg, x->row0, kg_to_i64(kg, r)));
-    rows_store(w, row, accs_now(kg, &sum));
-    if (w->first) {
-        const KExp *none = kg_eq(kg, kg_of(kg, c->ended), zero);
-        kb_if(b, kg_and(kg, kg_eq(kg, r, zero), none));
-        kb_store(b, w->first, w->group, row);
-        kb_end(b);
-    }
+    kb_end(b);
+    store_row(x, r, &sum, c);
     kb_end(b);
 }
 
@@ -430,15 +451,94 @@ static Run run_of(Tile *x)
     return u;
 }
 
-/* Before the barrier behind which rows are stored. */
-static void tell_carried(Tile *x, const Carried *c)
+/* The tail goes to the first row that ends, in one part or one of each work-item. */
+void runs_tell_carried(Tile *x, const Carried *c)
 {
-    KBuild *b = x->kg->kb;
-    Accs carried = c->tail;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    Accs carried = c->tail, parts = c->tail;
     carried.bufs = x->t->carried.bufs;
-    kb_if(b, runs_is_last(x->kg));
-    accs_put(x->kg, &carried, kg_int(x->kg, 0));
+    parts.bufs = x->t->parts.bufs;
+    if (c->apart) {
+        kb_if(b, rows_is_set(kg, kg_of(kg, c->apart)));
+        accs_put(kg, &parts, kg->lid);
+        kb_else(b);
+    }
+    kb_if(b, runs_is_last(kg));
+    accs_put(kg, &carried, kg_int(kg, 0));
     kb_end(b);
+    if (c->apart)
+        kb_end(b);
+}
+
+/* Behind a barrier: some work-items make few of many parts, before the next one. */
+static void fold_carried(Run *u, const Carried *c)
+{
+    Tile *x = u->x;
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    u->parts = kg_int(kg, 1);
+    if (!c->apart)
+        return;
+    const KExp *apart = rows_is_set(kg, kg_of(kg, c->apart)), *size = kg_id(kg, KID_GROUP_SIZE);
+    const KExp *few = kb_let(b, "few", kg_min(kg, size, kg_int(kg, FEW_PARTS)));
+    u->parts = kb_let(b, "parts", kx_select(kg->cx->perm, apart, few, u->parts));
+    Accs sum = accs_like(kg, &x->w->ac);
+    sum.bufs = x->t->carried.bufs;
+    kb_if(b, kg_and(kg, apart, kg_lt(kg, kg->lid, few)));
+    accs_declare(kg, &sum, &x->w->r->e->seg.nes);
+    const KExp *part = kb_for(b, "part", kg->lid, size, few);
+    accs_apply(kg, &sum, accs_now(kg, &sum), accs_load(kg, &x->t->parts, part));
+    kb_end(b);
+    accs_put(kg, &sum, kg->lid);
+    kb_end(b);
+    accs_set(kg, &c->tail, accs_atoms(kg, &c->tail, x->w->r->e->seg.nes.at));
+    kb_set(b, c->apart, kg_i32(kg, 0));
+}
+
+/* --- Tiles in which no row ends, or no point lies --------------------------------------------- */
+
+bool runs_in_any_order(const Exp *e)
+{
+    return seg_is_brief(e) && op_is_comm(e) && !body_traps(e->seg.op->body);
+}
+
+void runs_add_apart(Tile *x, KBuf *const *own, const Carried *c)
+{
+    KGen *kg = x->kg;
+    Accs points = c->tail;
+    points.bufs = (KBuf **)own;
+    const KExp *k = kb_for(kg->kb, "k", kg_int(kg, 0), kg_int(kg, x->w->r->each), kg_int(kg, 1));
+    kg_loop_unroll(kg, -1);
+    accs_apply(kg, &c->tail, accs_now(kg, &c->tail), accs_load(kg, &points, k));
+    kb_end(kg->kb);
+    kb_set(kg->kb, c->apart, kg_i32(kg, 1));
+}
+
+void runs_gather(RowTiles *t, const Carried *c)
+{
+    RowsKernel *w = t->w;
+    KGen *kg = w->kg;
+    const KExp *size = kg_id(kg, KID_GROUP_SIZE);
+    Chunk all = {.threads = size, .p = kg->lid, .active = kx_bool(kg->cx->perm, true)};
+    Accs tail = c->tail;
+    tail.bufs = w->ac.bufs;
+    accs_tree(kg, &tail, &all);
+    rows_meet(kg);
+    kb_if(kg->kb, runs_is_last(kg));
+    accs_set(kg, &tail, accs_load(kg, &tail, kg_int(kg, 0)));
+    kb_end(kg->kb);
+}
+
+void runs_of_none(Tile *x, const Carried *c)
+{
+    KGen *kg = x->kg;
+    Accs none = accs_like(kg, &x->w->ac);
+    const KExp *r = rows_open(x);
+    accs_declare(kg, &none, &x->w->r->e->seg.nes);
+    store_row(x, r, &none, c);
+    kb_end(kg->kb);
+    kb_set(kg->kb, c->ended, kg_i32(kg, 1));
 }
 
 void runs_sum(Tile *x, WalkWhat what, const Carried *c)
@@ -447,7 +547,7 @@ void runs_sum(Tile *x, WalkWhat what, const Carried *c)
     KBuild *b = kg->kb;
     Run u = run_of(x);
     if (what == WALK_REDUCE)
-        tell_carried(x, c);
+        fold_carried(&u, c);
     sum_run(&u, what == WALK_REDUCE);
     scan_runs(&u, what == WALK_REDUCE);
     if (what == WALK_REDUCE)

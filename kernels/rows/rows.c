@@ -10,10 +10,12 @@ enum {
     LEAST_GROUP = 32,
     SMALL_LOCAL = 16384, /* bytes of local memory that all devices have */
     /* Groups, by eighths of those that fill a device: of maps and reductions so many that the last
-     * ones do not run almost alone; less if one group adds up what they leave; of a scan as many
-     * as run at once: they sum up what they leave before they begin. */
+     * ones do not run almost alone; of reductions whose points are a load each few, since to begin
+     * takes a group as long as some tiles of these; less if one group adds up what they leave; of a
+     * scan as many as run at once: they sum up what they leave before they begin. */
     MAP_GROUPS = 64,
     RED_GROUPS = 32,
+    LOAD_GROUPS = 20,
     CARRY_GROUPS = 16,
     SCAN_GROUPS = 10
 };
@@ -34,30 +36,46 @@ static int each_of(const Exp *e)
     return each;
 }
 
-/* Bytes of local memory for a work-item, rounded up: what the group says of each value and flag,
- * the stage with its gaps, heads, a strip's value and flag (rowruns.c), and what points of which
- * somebody asks the row want: marks, and the latest row twice (rowtiles.c). */
+/* Bytes of local memory for a work-item, rounded up: what the group says of each value and flag, a
+ * part of what is carried on, the stage with its gaps, heads, a strip's value and flag (rowruns.c),
+ * and what points of which somebody asks the row want: marks, and the latest row twice
+ * (rowtiles.c). */
 static int local_bytes(const Exp *e)
 {
     enum { FLAG = 4, ROW = 2, LATEST = 4 };
     int value = rows_value_bytes(e), each = each_of(e), stage = each * value;
     int runs = each + (value + FLAG + 1) / 2, rows = 2 * (each * ROW + LATEST);
-    return 2 * (value + FLAG) + stage + stage * GAP / GAP_EVERY + runs + rows;
+    return 3 * value + 2 * FLAG + stage + stage * GAP / GAP_EVERY + runs + rows;
 }
 
-/* The largest group that has the local memory that it needs: that of its work-items, and what its
- * buffers, four for each value and others, are rounded up by. */
+/* The largest group that has the local memory that it needs: that of its work-items, a few parts of
+ * what is carried on, and what its buffers, six for each value and others, are rounded up by. */
 static const KExp *most_group(Ctx *cx, const Exp *e)
 {
     enum { ROUND = 16, OTHERS = 10 };
     const KExp *local = sx_size(cx, SIZE_LOCAL_MEMORY), *group = sx_const(cx, LEAST_GROUP);
     for (int64_t n = 2 * LEAST_GROUP; n <= MOST_GROUP; n *= 2) {
-        int64_t bytes = n * local_bytes(e) + ROUND * (4 * e->seg.nes.n + OTHERS);
+        int64_t bytes = n * local_bytes(e) + FEW_PARTS * rows_value_bytes(e);
+        bytes += ROUND * (6 * e->seg.nes.n + OTHERS);
         const KExp *fits = sx_op(cx, SX_DIV, local, sx_const(cx, bytes));
         bool always = bytes <= SMALL_LOCAL;
         group = always ? sx_const(cx, n) : sx_select(cx, fits, sx_const(cx, n), group);
     }
     return group;
+}
+
+/* Of an array that is not the same for all points? */
+static bool loads_own(const Exp *e)
+{
+    return e->kind == E_INDEX && e->index.at.at[0].start.var;
+}
+
+static bool loads_once(const Exp *e)
+{
+    int loads = 0;
+    for (int i = 0; i < e->seg.body->stms.n; i++)
+        loads += loads_own(e->seg.body->stms.at[i].exp);
+    return seg_is_brief(e) && loads <= 1;
 }
 
 /* How many groups there are, by eighths of those that fill a device. */
@@ -66,8 +84,9 @@ static const KExp *eighths_of(Ctx *cx, const Exp *e, bool scan)
     if (e->kind == E_SEGMAP)
         return sx_const(cx, MAP_GROUPS);
     const KExp *back = sx_size(cx, SIZE_LOOKS_BACK);
+    int reduced = loads_once(e) ? LOAD_GROUPS : RED_GROUPS;
     return scan ? sx_const(cx, SCAN_GROUPS)
-                : sx_select(cx, back, sx_const(cx, RED_GROUPS), sx_const(cx, CARRY_GROUPS));
+                : sx_select(cx, back, sx_const(cx, reduced), sx_const(cx, CARRY_GROUPS));
 }
 
 /* A team's shares are as large as its local memory is for, and groups have several tiles; who works

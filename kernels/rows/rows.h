@@ -39,6 +39,9 @@ typedef struct {
  * value. Who works alone has both alike. */
 enum { POINT_WEIGHT = 2 };
 
+/* A tail in parts, one of each work-item, is made so many before the row's end is done. */
+enum { FEW_PARTS = 8 };
+
 /* Numbers of a tile. */
 #define kg_i32(kg, k)      kx_conv(KX_ARENA(kg), T_I32, kg_int(kg, k))
 #define kg_to_i32(kg, x)   kx_conv(KX_ARENA(kg), T_I32, (x))
@@ -94,7 +97,8 @@ typedef struct {
     RowsKernel *w;
     KBuf **stage;          /* its points */
     KBuf *heads;           /* of each: does a row begin there that is not the tile's first? */
-    Accs carried;          /* of a reduction: the tail of the tiles before */
+    Accs carried;          /* of a reduction: the tail of the tiles before, a few parts of it */
+    Accs parts;            /* ... or one of each work-item, of which few are made */
     Accs strips;           /* what each strip of work-items leaves, */
     KBuf *strip_ended;     /* ... and whether a row ended in it */
     KBuf *begins, *row_of; /* which row begins at a point, 0: none, and the row of each point; NULL:
@@ -135,6 +139,7 @@ const KExp *tile_points_open(KGen *kg, int each, int unroll, const KExp **k);
 typedef struct {
     Accs tail;
     KVar *ended; /* has a row ended in the group? i32; known to all work-items */
+    KVar *apart; /* may other work-items have parts of the tail, too? NULL: they never do */
 } Carried;
 
 /* --- rowtiles.c: by teams ------------------------------------------------------------------- */
@@ -169,6 +174,18 @@ void runs_begin(RowTiles *t);
 const KExp *runs_is_last(KGen *kg);
 /* Notes down where rows begin, once the heads of the tile before were taken; before a barrier. */
 void runs_mark_heads(Tile *x);
+/* May each work-item add up what it has of a row, for itself? */
+bool runs_in_any_order(const Exp *e);
+/* A tile in which no row ends: of its points, `own`, each work-item adds those that it has computed
+ * to its part of the tail. */
+void runs_add_apart(Tile *x, KBuf *const *own, const Carried *c);
+/* Behind the last tile: the last work-item gets all parts of the tail. */
+void runs_gather(RowTiles *t, const Carried *c);
+/* A tile of rows without points, which end in it and begin there, too. */
+void runs_of_none(Tile *x, const Carried *c);
+/* What lies before the tile, for the first row that ends in it: between two barriers before
+ * runs_sum of a reduction. */
+void runs_tell_carried(Tile *x, const Carried *c);
 /* Sums up, stores what is wanted, and carries on; barriers between. Behind it others
  * still read the stage, the strips, and what lies before their runs. */
 void runs_sum(Tile *x, WalkWhat what, const Carried *c);

@@ -250,6 +250,28 @@ static Tile tile_open(RowTiles *t, const KExp *tile)
     return x;
 }
 
+/* Tiles in which no row ends, and of nothing but ends, need no barrier; opens the branch of the
+ * others. */
+static void open_usual(Tile *x, KBuf *const *own, const Carried *c)
+{
+    KGen *kg = x->kg;
+    KBuild *b = kg->kb;
+    const KExp *zero = kg_i32(kg, 0);
+    kb_if(b, kg_eq(kg, x->rows, zero));
+    runs_add_apart(x, own, c);
+    kb_else(b);
+    const KExp *begins = kg_le(kg, kg_int(kg, 0), tile_offset(x, zero));
+    kb_if(b, kg_and(kg, kg_eq(kg, x->points, zero), begins));
+    runs_of_none(x, c);
+    kb_else(b);
+}
+
+static void close_usual(Tile *x)
+{
+    kb_end(x->kg->kb);
+    kb_end(x->kg->kb);
+}
+
 static void one_tile(RowTiles *t, WalkWhat what, const Carried *c, const KExp *tile)
 {
     Tile x = tile_open(t, tile);
@@ -257,13 +279,19 @@ static void one_tile(RowTiles *t, WalkWhat what, const Carried *c, const KExp *t
     if (!brief) /* others still read the stage, of the tile before; loads need not wait for that */
         rows_meet(x.kg);
     KBuf **own = compute_points(&x, what != WALK_TAILS, brief);
+    if (c->apart)
+        open_usual(&x, own, c);
     runs_mark_heads(&x);
     if (brief) {
         rows_meet(x.kg);
         put_points(&x, own);
     }
+    if (what == WALK_REDUCE)
+        runs_tell_carried(&x, c);
     rows_meet(x.kg);
     runs_sum(&x, what, c);
+    if (c->apart)
+        close_usual(&x);
 }
 
 static void leave_group(RowTiles *t, WalkWhat what, const Carried *c)
@@ -376,7 +404,7 @@ KVar *row_tiles_tail(RowTiles *t)
                .threads = kg_id(kg, KID_GROUP_SIZE),
                .active = kx_bool(kg->cx->perm, true)};
     kb_set(b, ended, kg_to_i32(kg, kg_min(kg, kg_sub(kg, row1, row0), kg_int(kg, 1))));
-    if (seg_is_brief(e) && op_is_comm(e) && !body_traps(e->seg.op->body))
+    if (runs_in_any_order(e))
         add_points(t, row1, n.beg, n.len);
     else
         seg_accumulate(kg, e, &w->ac, &n, NULL, NULL);
@@ -401,6 +429,8 @@ Carried row_tiles_carry(RowTiles *t)
     Carried c = {.tail = accs_like(kg, &w->ac)};
     accs_declare(kg, &c.tail, &w->r->e->seg.nes);
     c.ended = kb_var(kg->kb, "any_ended", T_I32, kg_i32(kg, 0));
+    if (!w->r->scan && runs_in_any_order(w->r->e))
+        c.apart = kb_var(kg->kb, "apart", T_I32, kg_i32(kg, 0));
     return c;
 }
 
@@ -412,6 +442,8 @@ void row_tiles_each(RowTiles *t, WalkWhat what, const Carried *c)
     const KExp *from, *to = group_tiles(t, &from);
     one_tile(t, what, c, tiles_open(t, from, to));
     kb_end(t->w->kg->kb);
+    if (c->apart)
+        runs_gather(t, c);
 }
 
 void row_tiles_walk(RowTiles *t, WalkWhat what)
