@@ -77,8 +77,9 @@ static Atom plain(const VarMap *defs, Atom a)
     return a;
 }
 
-/* Are both computed alike? */
-static bool alike(const VarMap *defs, Atom a, Atom b)
+/* Are both computed alike, as far as so many `steps` tell? What is read in several places would be
+ * compared for each of them. */
+static bool alike(const VarMap *defs, Atom a, Atom b, int *steps)
 {
     a = plain(defs, a);
     b = plain(defs, b);
@@ -86,10 +87,10 @@ static bool alike(const VarMap *defs, Atom a, Atom b)
     const Exp *e = b.var ? varmap_get(defs, b.var) : NULL;
     if (atom_eq(a, b))
         return true;
-    bool same = d && e && d->kind == E_PRIM && e->kind == E_PRIM && d->prim.op == e->prim.op &&
-                d->prim.type == e->prim.type;
+    bool same = --*steps > 0 && d && e && d->kind == E_PRIM && e->kind == E_PRIM &&
+                d->prim.op == e->prim.op && d->prim.type == e->prim.type;
     for (int i = 0; same && i < d->prim.args.n; i++)
-        same = alike(defs, d->prim.args.at[i], e->prim.args.at[i]);
+        same = alike(defs, d->prim.args.at[i], e->prim.args.at[i], steps);
     return same;
 }
 
@@ -108,13 +109,14 @@ static Ints block_of(const Scan *S, int first)
 static bool same_block(const Scan *S, const VarMap *defs, const Atom *slopes, const Ints *x,
                        const Ints *y)
 {
+    int steps = 1000; /* enough for slopes that people write */
     bool same = x->n == y->n;
     for (int a = 0; same && a < x->n; a++) {
         PrimType t = S->s->pat.at[S->which[x->at[a]]]->type.elem;
         same = t == S->s->pat.at[S->which[y->at[a]]]->type.elem;
         for (int b = 0; same && b < x->n; b++)
-            same =
-                alike(defs, slopes[x->at[a] * S->k + x->at[b]], slopes[y->at[a] * S->k + y->at[b]]);
+            same = alike(defs, slopes[x->at[a] * S->k + x->at[b]],
+                         slopes[y->at[a] * S->k + y->at[b]], &steps);
     }
     return same;
 }
