@@ -36,10 +36,16 @@ static int work_lines(const HostOp *op)
     return op->bytes ? 1 + (op->bytes->parts + op->operations->parts) / 12 : 0;
 }
 
+/* Of names for parts of a long number. */
+static int part_lines(const HostOp *op)
+{
+    return op->kind == H_EXP ? op->exp->parts / 12 : 0;
+}
+
 static int own_lines(const HostOp *op)
 {
     return hostop_info[op->kind].lines + op->elems.n / 16 + op->args.n / 3 + work_lines(op) +
-           op->fits.n + (op->threshold ? THRESHOLD_LINES : 0);
+           part_lines(op) + op->fits.n + (op->threshold ? THRESHOLD_LINES : 0);
 }
 
 static int lines_of(const CodeBlock *b)

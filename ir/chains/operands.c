@@ -23,7 +23,7 @@
 typedef struct Level Level;
 struct Level {
     Level *outer; /* NULL: what is outside runs at another time */
-    VarSet *own;  /* what it binds, parameters included */
+    VarSet *own;  /* what its statements bind, and its parameters */
     Bld out;
 };
 
@@ -49,14 +49,10 @@ static bool meets(Operands *op, const Exp *e, const VarSet *set)
     return false;
 }
 
-/* What b binds, and these. */
-static VarSet *bound_with(Operands *op, const Body *b, const Vars *params)
+static void add_all(VarSet *set, const Vars *vs)
 {
-    VarSet *set = varmap_new(op->cx->perm);
-    bound_in_body(set, b);
-    for (int i = 0; params && i < params->n; i++)
-        varset_add(set, params->at[i]);
-    return set;
+    for (int i = 0; vs && i < vs->n; i++)
+        varset_add(set, vs->at[i]);
 }
 
 /* --- Parts of functions ---------------------------------------------------------------------- */
@@ -184,13 +180,13 @@ static Atom place(Operands *op, Level *l, const Exp *e)
  * stays, as it does if no map around m would use that array again, where it is to be `reused`. */
 static Atom take_out(Operands *op, Level *l, Exp *m, Exp *e, bool reused)
 {
-    VarSet *own = bound_with(op, m->soac.fn->body, &m->soac.fn->params);
-    if (!meets(op, e, own))
-        return place(op, level_of(op, l, e), e);
-    VarSet *inside = varmap_new(op->cx->perm);
+    VarSet *inside = varmap_new(op->cx->perm), *given = varmap_new(op->cx->perm);
     bound_in_body(inside, m->soac.fn->body);
+    add_all(given, &m->soac.fn->params);
     if (meets(op, e, inside))
         return (Atom){0};
+    if (!meets(op, e, given))
+        return place(op, level_of(op, l, e), e);
     Stms one = {0};
     Vars pat = exp_pat(op->cx, "operand", e);
     vec_push(op->cx->perm, &one, ((Stm){.exp = e, .pat = pat}));
@@ -390,7 +386,10 @@ static Exp *walk_exp(Operands *op, Exp *e, Level *l)
 
 static Body *walk(Operands *op, Body *b, const Vars *params, Level *outer)
 {
-    Level l = {.outer = outer, .own = bound_with(op, b, params), .out = bld_new(op->cx)};
+    Level l = {.outer = outer, .own = varmap_new(op->cx->perm), .out = bld_new(op->cx)};
+    add_all(l.own, params);
+    for (int i = 0; i < b->stms.n; i++)
+        add_all(l.own, &b->stms.at[i].pat);
     for (int i = 0; i < b->stms.n; i++) {
         Stm s = b->stms.at[i];
         s.exp = walk_exp(op, s.exp, &l);
