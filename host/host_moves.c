@@ -11,25 +11,28 @@ static void find_alias(void *env, HostOp *op)
         ptrmap_put(others, op->mem2, op->mem2);
 }
 
-/* Is block m, which operation `copy` of the list reads, made in this list, and released right
- * behind it? */
-static bool lives_here(const HostOps *ops, int copy, const Mem *m)
+/* The operation of the list that makes block m, which operation `copy` reads, if the block is
+ * released right behind that; NULL: it is made elsewhere, or lives on. */
+static const HostOp *lives_here(const HostOps *ops, int copy, const Mem *m)
 {
     int made = 0, gone = copy + 1;
     while (made < copy && !(ops->at[made]->kind == H_ALLOC && ops->at[made]->mem == m))
         made++;
     while (gone < ops->n && ops->at[gone]->kind == H_RELEASE && ops->at[gone]->mem != m)
         gone++;
-    return made < copy && ops->at[made]->from == ALLOC_FRESH && gone < ops->n &&
-           ops->at[gone]->kind == H_RELEASE;
+    bool dies = gone < ops->n && ops->at[gone]->kind == H_RELEASE;
+    return made < copy && dies && ops->at[made]->from == ALLOC_FRESH ? ops->at[made] : NULL;
 }
 
 /* Does the copy have each element where the array has it: along dimensions of more than one,
- * neighbours are as far apart. NULL: that is not known to depend on sizes. */
-static const KExp *nothing_changes(Ctx *cx, const HostOp *copy)
+ * neighbours are as far apart; and is the array's block (`made`) as large as that of the copy
+ * (`alloc`), of which this may be a part? NULL: that is not known to depend on sizes. */
+static const KExp *nothing_changes(Ctx *cx, const HostOp *made, const HostOp *alloc,
+                                   const HostOp *copy)
 {
     Arena *a = cx->perm;
-    const KExp *same = kx_bool(a, true);
+    bool as_large = kx_same(alloc->exp, made->exp);
+    const KExp *same = as_large ? kx_bool(a, true) : kx_le(a, alloc->exp, made->exp);
     const Lmad *to = &copy->dst.at, *from = &copy->src.at;
     if (!kx_is_int(to->offset, 0) || !kx_is_int(from->offset, 0))
         return NULL;
@@ -62,10 +65,12 @@ static void moves_in(Ctx *cx, const PtrMap *others, HostOps *ops)
     for (int i = 0; i < ops->n; i++) {
         HostOp *op = ops->at[i], *copy = i + 1 < ops->n ? ops->at[i + 1] : NULL;
         const KExp *same = NULL;
+        const HostOp *made = NULL;
         if (op->kind == H_ALLOC && op->from == ALLOC_FRESH && copy && copy->kind == H_COPY &&
-            copy->dst.mem == op->mem && !ptrmap_get(others, copy->src.mem) &&
-            lives_here(ops, i + 1, copy->src.mem))
-            same = nothing_changes(cx, copy);
+            copy->dst.mem == op->mem && !ptrmap_get(others, copy->src.mem))
+            made = lives_here(ops, i + 1, copy->src.mem);
+        if (made)
+            same = nothing_changes(cx, made, op, copy);
         if (same) {
             move_or(cx, &out, same, op, copy);
             i++;
