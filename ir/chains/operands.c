@@ -151,16 +151,25 @@ static bool is_scalar_map(const Exp *e)
     return e->kind == E_MAP && !body_has_soac(e->soac.fn->body) && !exp_traps(e);
 }
 
-/* The map s, with those before it in which its arrays are made. */
+static bool is_loop(const Exp *e)
+{
+    return e->kind == E_LOOP;
+}
+
+/* The map s, with those before it in which its arrays are made: short ones, since others may read
+ * these arrays, too, and none whose own arrays may have been consumed since. */
 static Stm with_makers(Operands *op, const Level *l, Stm s)
 {
     VarSet *none = varmap_new(op->cx->perm);
     for (int i = l->out.stms.n - 1; i >= 0; i--) {
         const Stm *maker = &l->out.stms.at[i];
         bool reads = false;
+        if (exp_consumes(op->cx, maker->exp).n > 0)
+            break;
         for (int k = 0; k < s.exp->soac.arrs.n; k++)
             reads |= vars_find(&maker->pat, s.exp->soac.arrs.at[k].var) >= 0;
         if (reads && is_scalar_map(maker->exp) && is_scalar_map(s.exp) &&
+            !body_any(maker->exp->soac.fn->body, is_loop) &&
             atom_eq(maker->exp->soac.width, s.exp->soac.width))
             s = fuse_merge(op->cx, maker, false, &s, none);
     }
@@ -171,8 +180,15 @@ static Atom place(Operands *op, Level *l, const Exp *e)
 {
     Stm s = {.exp = copy_of(op, e), .pat = exp_pat(op->cx, "operand", e)};
     s = with_makers(op, l, s);
+    add_all(l->own, &s.pat);
     bld_stm(&l->out, s);
     return atom_var(s.pat.at[0]);
+}
+
+/* Is it known not to fail where it is, as the map around it has an element? */
+static bool is_safe_there(const Exp *e)
+{
+    return e->kind == E_INDEX && e->index.safe;
 }
 
 /* The map e, of the function of m, is done before m: if it does not vary with m its array is given
@@ -183,7 +199,7 @@ static Atom take_out(Operands *op, Level *l, Exp *m, Exp *e, bool reused)
     VarSet *inside = varmap_new(op->cx->perm), *given = varmap_new(op->cx->perm);
     bound_in_body(inside, m->soac.fn->body);
     add_all(given, &m->soac.fn->params);
-    if (meets(op, e, inside))
+    if (meets(op, e, inside) || body_any(e->soac.fn->body, is_safe_there))
         return (Atom){0};
     if (!meets(op, e, given))
         return place(op, level_of(op, l, e), e);
@@ -242,7 +258,8 @@ static bool is_given(const Exp *e, const Var *v)
 static Atom factor_out(Operands *op, Level *l, Exp *m, const Exp *e, const Var *factor)
 {
     Stms stms = {0};
-    if (!slice_of(op, e->soac.fn->body, factor, false, &stms))
+    const Stm *made = binder(e->soac.fn->body, atom_var((Var *)factor));
+    if (!made || made->pat.n > 1 || !slice_of(op, e->soac.fn->body, factor, false, &stms))
         return (Atom){0};
     Exp *map = map_of(op, e, &stms, (Var *)factor);
     return map && is_scalar_map(map) ? take_out(op, l, m, map, true) : (Atom){0};
@@ -280,11 +297,19 @@ static bool is_any_product(const Exp *e)
     return is_product(e, factor);
 }
 
-/* Does s compute several products, for each of which it reads one of these? */
+/* Does s compute several products, for each of which its function reads one of these? */
 static bool multiplies(Operands *op, const Stm *s, const VarSet *any)
 {
-    bool maps = s->exp->kind == E_MAP || s->exp->kind == E_REDOMAP;
-    return maps && body_any(s->exp->soac.fn->body, is_any_product) && meets(op, s->exp, any);
+    if ((s->exp->kind != E_MAP && s->exp->kind != E_REDOMAP) ||
+        !body_any(s->exp->soac.fn->body, is_any_product))
+        return false;
+    VarSet *used = varmap_new(op->cx->perm);
+    free_in_body(used, s->exp->soac.fn->body);
+    Vars vs = varset_list(op->cx->perm, used);
+    for (int i = 0; i < vs.n; i++)
+        if (varset_has(any, vs.at[i]))
+            return true;
+    return false;
 }
 
 /* Is v, or a view of it, multiplied by a map of b? */
@@ -315,6 +340,17 @@ static bool is_first(const Body *b, int at, const Stms *stms)
     return true;
 }
 
+/* Does it take a part of a dimension: one of many that overlap? */
+static bool takes_part(const Exp *index)
+{
+    const DimIndexes *at = &index->index.at;
+    for (int d = 0; d < at->n; d++)
+        if (at->at[d].is_slice && !(atom_is_int(at->at[d].start, 0) &&
+                                    atom_eq(at->at[d].n, atom_type(index->index.arr).dims[d])))
+            return true;
+    return false;
+}
+
 /* The matrix v of m's function, at statement `at`, which is read by an index of m's element, as a
  * row of an array of these. The index may fail, if nothing of m does before. */
 static Atom matrix_out(Operands *op, Level *l, Exp *m, int at, Var *v)
@@ -322,7 +358,8 @@ static Atom matrix_out(Operands *op, Level *l, Exp *m, int at, Var *v)
     const Body *b = m->soac.fn->body;
     Stms stms = {0};
     Exp *all = NULL;
-    if (v->type.rank > 1 && slice_of(op, b, v, true, &stms) && is_first(b, at, &stms))
+    if (v->type.rank > 1 && !takes_part(b->stms.at[at].exp) && slice_of(op, b, v, true, &stms) &&
+        is_first(b, at, &stms))
         all = map_of(op, m, &stms, v);
     return all ? add_input(op, m, place(op, l, all)) : (Atom){0};
 }
