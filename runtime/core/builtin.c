@@ -264,9 +264,10 @@ static int rt_kernel_gather(rt_ctx *ctx, const rt_gathering *g)
     memcpy(args + N, rest, sizeof rest);
     *g->turn += (g->most + piece - 1) / piece;
     int kernel = ctx->prog->n_kernels + RT_B_GATHER;
-    int rc = rt_launch(ctx, kernel, 1, &global, &local, N + MORE, args);
-    if (rc == RT_OK)
-        rt_work(ctx, kernel, 2.0 * (double)g->most * p->ranks, 0);
+    /* No launch of a loop: the copies in whose place it stands are none. */
+    int rc = rt_launch_once(ctx, kernel, 1, &global, &local, N + MORE, args, NULL, 0);
+    if (rc == RT_OK && ctx->profiling)
+        ctx->kernels[kernel].bytes += 2.0 * (double)g->most * p->ranks;
     return rc;
 }
 

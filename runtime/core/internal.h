@@ -616,6 +616,8 @@ RT_API void rt_limit_begin(rt_ctx *ctx);
 RT_API double rt_limit_end(rt_ctx *ctx);
 /* Before a launch of k: RT_ERR if the call has taken longer than it may. And behind it. */
 RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k);
+/* ... of a launch to come, which then takes place whatever the time. */
+RT_API int rt_limit_ahead(rt_ctx *ctx);
 RT_API int rt_limit_launched(rt_ctx *ctx, rt_kernel *k);
 
 /* --- tell.c --- */

@@ -132,10 +132,10 @@ static int rt_limit_over(rt_ctx *ctx, double gone)
                         ctx->limit.seconds);
 }
 
-RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k)
+/* builds: the launch makes the driver build its kernel. */
+static int rt_limit_ask(rt_ctx *ctx, bool builds)
 {
     rt_limit *l = &ctx->limit;
-    bool builds = !k->launched && ctx->device.costly_programs;
     if (l->stopped)
         return rt_limit_over(ctx, rt_call_gone(ctx));
     if (!l->running || l->seconds <= 0 || (--l->left > 0 && !builds))
@@ -149,6 +149,19 @@ RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k)
         rt_limit_next(l, gone);
     l->building = builds ? rt_seconds() : 0;
     return RT_OK;
+}
+
+RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k)
+{
+    return rt_limit_ask(ctx, !k->launched && ctx->device.costly_programs);
+}
+
+RT_API int rt_limit_ahead(rt_ctx *ctx)
+{
+    int rc = rt_limit_ask(ctx, false);
+    if (ctx->limit.running && ctx->limit.seconds > 0)
+        ctx->limit.left++;
+    return rc;
 }
 
 RT_API int rt_limit_launched(rt_ctx *ctx, rt_kernel *k)

@@ -94,7 +94,7 @@ typedef struct {
 static bool rt_windows_wanted(int most)
 {
     const char *user = getenv("MINIFUT_WINDOWS");
-    return !user || atoi(user) >= most;
+    return !user || !*user || atoi(user) >= most;
 }
 
 /* Nobody has told anything yet. */
@@ -145,6 +145,13 @@ static bool rt_devices_meet(const rt_offered *all, int ranks)
     return meet;
 }
 
+/* What other devices are to get is asked for, or rc says that it is not. What might have failed
+ * before is waited for: the others would go on with it. */
+static int rt_half_asked(rt_ctx *ctx, int rc)
+{
+    return rc ? rc : ctx->unchecked ? rt_sync(ctx) : rt_steps_run(ctx);
+}
+
 static int rt_gather_part(rt_ctx *ctx, const rt_gathered *gs, int n, int half, int64_t done,
                           int64_t most);
 
@@ -156,7 +163,7 @@ static int rt_windows_open(rt_ctx *ctx)
     rt_windows *w = &ctx->ranks.windows;
     if (w->tried)
         return RT_OK;
-    if (rt_agree(ctx, RT_OK, RT_AT_WINDOWS))
+    if (rt_agree(ctx, rt_half_asked(ctx, RT_OK), RT_AT_WINDOWS))
         return RT_ERR;
     w->tried = true;
     size_t ranks = (size_t)c->at.ranks;
@@ -198,14 +205,7 @@ static int rt_half_next(rt_ctx *ctx)
     return (int)(ctx->ranks.windows.turn++ % 2);
 }
 
-/* What other devices are to get is asked for, or rc says that it is not. What might have failed
- * before is waited for: the others would go on with it. */
-static int rt_half_asked(rt_ctx *ctx, int rc)
-{
-    return rc ? rc : ctx->unchecked ? rt_sync(ctx) : rt_steps_run(ctx);
-}
-
-/* ... and this is told when it is there. */
+/* What is asked for is told when it is there. */
 static int rt_half_filled(rt_ctx *ctx, int half, int rc)
 {
     rt_dev_mark *m = ctx->ranks.windows.of[ctx->config.at.rank].filled[half];
@@ -403,12 +403,15 @@ static int rt_gather_by_kernel(rt_ctx *ctx, const rt_gathered *gs, int n, const 
     for (int k = 0; k < n; k++)
         longest += (rt_bytes_of(&gs[k], 0) + ALIGN - 1) / ALIGN * ALIGN;
     for (int64_t done = 0; done < longest; done += RT_WINDOW_HALF) {
-        int rc = rt_agree_of(ctx, rt_half_asked(ctx, RT_OK), RT_AT_ROWS, at[p->ranks]);
+        /* Behind the agreement the others' devices wait for this one, whatever the time. */
+        int rc = rt_half_asked(ctx, rt_limit_ahead(ctx));
+        rc = rt_agree_of(ctx, rc, RT_AT_ROWS, at[p->ranks]);
         int64_t most = rt_least(longest - done, RT_WINDOW_HALF);
         if (rc)
             return rc;
         if (rt_gather_part(ctx, gs, n, rt_half_next(ctx), done, most)) {
-            ctx->config.comm->stop(); /* the others' devices wait for this one */
+            fprintf(stderr, "%s: rank %d: %s\n", ctx->prog->name, p->rank, ctx->error);
+            ctx->config.comm->stop();
             return RT_ERR;
         }
     }
