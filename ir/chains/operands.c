@@ -297,19 +297,25 @@ static bool is_any_product(const Exp *e)
     return is_product(e, factor);
 }
 
-/* Does s compute several products, for each of which its function reads one of these? */
+static bool multiplies_itself(const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        if (is_any_product(b->stms.at[i].exp))
+            return true;
+    return false;
+}
+
+/* Does s compute several products, for each of which it reads one of these? Not if each of them has
+ * a row of its own: a matrix is gone through once then, by one row. */
 static bool multiplies(Operands *op, const Stm *s, const VarSet *any)
 {
     if ((s->exp->kind != E_MAP && s->exp->kind != E_REDOMAP) ||
         !body_any(s->exp->soac.fn->body, is_any_product))
         return false;
-    VarSet *used = varmap_new(op->cx->perm);
-    free_in_body(used, s->exp->soac.fn->body);
-    Vars vs = varset_list(op->cx->perm, used);
-    for (int i = 0; i < vs.n; i++)
-        if (varset_has(any, vs.at[i]))
-            return true;
-    return false;
+    bool reads = meets(op, s->exp, any);
+    for (int i = 0; i < s->exp->soac.arrs.n && multiplies_itself(s->exp->soac.fn->body); i++)
+        reads = reads && !varset_has(any, s->exp->soac.arrs.at[i].var);
+    return reads;
 }
 
 /* Is v, or a view of it, multiplied by a map of b? */
