@@ -103,12 +103,14 @@ void kir_mark_padded(Arena *a, KFun *f)
 
 /* --- Positions -------------------------------------------------------------------------------- */
 
+/* A position that changes gets no name: two names for it would not be seen to be the same place
+ * (hazard.c), where a work-item reads an element and writes it. */
 static void move(void *env, KBuild *b, KStm *s)
 {
     (void)env;
     if ((kstm_reads(s) || kstm_writes(s)) && s->buf->padded) {
         int64_t row = BANKS * WORD / prim_type_bytes[s->buf->elem];
-        const KExp *at = kb_let(b, "at", s->x[0]);
+        const KExp *at = kexp_changes(s->x[0]) ? s->x[0] : kb_let(b, "at", s->x[0]);
         s->x[0] = kx_add(b->arena, at, kx_quot(b->arena, at, kx_int(b->arena, row)));
     }
     kb_push(b, s);
