@@ -12,7 +12,7 @@ root=$(dirname "$0")/..
 headers="runtime/drivers/comm.h common/packed.h common/policy.h common/cost.h common/values.h common/rank.h common/spell.h common/facts.def runtime/drivers/dev.h runtime/drivers/pool.h
 runtime/core/rt.h runtime/drivers/dev_driver.h runtime/core/internal.h
 runtime/values/boundary.h"
-drivers="symbols.c dev_opencl.h dev_opencl_load.c dev_opencl_find.c dev_opencl.c dev_cuda.h dev_cuda_calls.c dev_cuda_beside.c dev_cuda.c pool.c dev_native.c dev_find.c dev.c"
+drivers="symbols.c looked.c dev_opencl.h dev_opencl_load.c dev_opencl_find.c dev_opencl.c dev_cuda.h dev_cuda_calls.c dev_cuda_beside.c dev_cuda.c pool.c dev_native.c dev_find.c dev.c"
 core="basics.c target.c device.c params.c guards.c refusals.c context.c build.c sized.c room.c limit.c turns.c parts.c
 tell.c launch.c steps.c heap.c kept.c mem.c builtin.c builtin_native.c profile.c timeline.c"
 values="ranks.c exchange.c parted.c boundary.c arrive.c leave.c elements.c"

@@ -79,7 +79,7 @@ static void rt_cu_close(rt_dev *base)
     if (d->compiler)
         rt_dev_close(d->compiler);
     if (d->fetched)
-        d->f.pinned_free(d->fetched);
+        d->f.pinned_free((void *)d->fetched);
     if (d->counted)
         d->f.event_free(d->counted);
     if (d->stream)
@@ -548,20 +548,39 @@ static rt_dev_error rt_cu_read(rt_dev *base, rt_dev_buffer *src, int64_t off, in
     return e.status == RT_DEV_OK ? rt_cu_wait(d) : e;
 }
 
+/* Waits until these words are there. */
+static rt_dev_error rt_cu_look(rt_cu_dev *d, int64_t from, int64_t bytes)
+{
+    return !d->late || rt_words_come(d->fetched, from, bytes, true) ? rt_cu_error(d, 0, "")
+                                                                    : rt_cu_wait(d);
+}
+
 static rt_dev_error rt_cu_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
                                 int64_t to, rt_dev_event **event)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
+    /* The rest of what was fetched before would come over the marks. */
+    rt_dev_error e = rt_cu_look(d, to, bytes);
+    if (e.status != RT_DEV_OK)
+        return e;
+    rt_words_expect(d->fetched, to, bytes);
     d->late = true;
-    return rt_cu_read_to(d, src, off, bytes, d->fetched + to, event);
+    d->last = to;
+    d->last_end = to + bytes;
+    d->last_changes = d->changes;
+    return rt_cu_read_to(d, src, off, bytes, (char *)d->fetched + to, event);
 }
 
 static rt_dev_error rt_cu_fetched(rt_dev *base, int64_t from, int64_t bytes, void *dst)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
-    rt_dev_error e = d->late ? rt_cu_wait(d) : rt_cu_error(d, 0, "");
-    if (e.status == RT_DEV_OK)
-        memcpy(dst, d->fetched + from, (size_t)bytes);
+    rt_dev_error e = rt_cu_look(d, from, bytes);
+    if (e.status != RT_DEV_OK)
+        return e;
+    __sync_synchronize();
+    /* Commands run one after the other. */
+    d->idle = d->idle || (from >= d->last && from < d->last_end && d->changes == d->last_changes);
+    memcpy(dst, (const char *)d->fetched + from, (size_t)bytes);
     return e;
 }
 

@@ -88,12 +88,14 @@ typedef struct {
     bool profiling, idle;
     bool is_nvidia; /* programs are PTX */
     int64_t changes, memory;
-    unsigned reserved;      /* local memory begins behind so many bytes */
-    unsigned char *fetched; /* memory that the device writes by itself */
-    bool host_pinned;       /* of rt_dev_host_new */
-    bool late;              /* what is fetched may not be there yet */
-    rt_cu_ptr counted;      /* an event, NULL: none yet, at ... */
-    int64_t clock;          /* ... so many nanoseconds from the first one */
+    unsigned reserved;          /* local memory begins behind so many bytes */
+    volatile uint32_t *fetched; /* memory that the device writes by itself */
+    int64_t last, last_end,
+        last_changes;  /* where what was fetched last is, and behind how many changes */
+    bool host_pinned;  /* of rt_dev_host_new */
+    bool late;         /* what is fetched may not be there yet */
+    rt_cu_ptr counted; /* an event, NULL: none yet, at ... */
+    int64_t clock;     /* ... so many nanoseconds from the first one */
 } rt_cu_dev;
 
 /* --- dev_cuda_calls.c --- */

@@ -111,6 +111,13 @@ typedef struct {
 /* Each from the first place that has it, as dlsym means places. False: one of them is nowhere. */
 RT_API bool rt_symbols_find(int n_places, void *const *places, int n, const rt_symbol *symbols);
 
+/* --- looked.c: words of the host's memory that a device writes while the host looks --- */
+
+/* None of these bytes is there. */
+RT_API void rt_words_expect(volatile uint32_t *words, int64_t to, int64_t bytes);
+/* Are they there now, or within some 0.1 ms if the caller waits? */
+RT_API bool rt_words_come(const volatile uint32_t *words, int64_t from, int64_t bytes, bool wait);
+
 /* --- dev_opencl.c --- */
 
 RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev **out);

@@ -23,7 +23,8 @@ typedef struct {
     rt_cl_mem pinned;
     rt_cl_mem host; /* see rt_dev_host_new; NULL: that is memory as all other */
     volatile uint32_t *fetched;
-    int64_t last; /* where what was fetched last begins */
+    int64_t last, last_end,
+        last_changes; /* where what was fetched last is, and behind how many changes */
 } rt_cl_dev;
 
 /* --- Errors --- */
@@ -553,28 +554,16 @@ static void rt_fetch_open(rt_cl_dev *d)
     d->looks = d->pinned != NULL;
 }
 
-enum {
-    RT_WORD = 4,
-    RT_NOT_YET =
-        0x5bd1e995, /* a word that is not there; if that is what is fetched it only takes longer */
-    RT_MOST_LOOKS = 1 << 17 /* some 0.1 ms: what takes longer is not worth them */
-};
-
-/* Waits until these words are there. Drivers take 4 us longer to say that a command has ended than
- * its bytes take to come (NVIDIA's, H200). */
+/* Waits until these words are there. */
 static rt_dev_error rt_cl_look(rt_cl_dev *d, int64_t from, int64_t bytes)
 {
-    int looks = 0;
-    for (int64_t i = from / RT_WORD; i < (from + bytes + RT_WORD - 1) / RT_WORD; i++) {
-        for (; d->late && d->fetched[i] == RT_NOT_YET && looks < RT_MOST_LOOKS; looks++) {
-            if (d->kept)
-                rt_cl()->Flush(d->queue);
-            d->kept = false;
-        }
-        if (looks == RT_MOST_LOOKS)
-            return rt_cl_waited(d, rt_cl()->Finish(d->queue), "clFinish");
-    }
-    return rt_cl_error(RT_CL_SUCCESS, "");
+    bool there = !d->late || (d->looks && rt_words_come(d->fetched, from, bytes, false));
+    if (!there && d->looks && d->kept)
+        rt_cl()->Flush(d->queue);
+    d->kept = d->kept && there;
+    return there || (d->looks && rt_words_come(d->fetched, from, bytes, true))
+               ? rt_cl_error(RT_CL_SUCCESS, "")
+               : rt_cl_waited(d, rt_cl()->Finish(d->queue), "clFinish");
 }
 
 static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
@@ -585,21 +574,20 @@ static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, i
         rt_fetch_open(d);
     if (!d->fetched)
         return rt_cl_error(RT_CL_OUT_OF_HOST_MEMORY, "malloc");
-    if (!d->looks)
-        return rt_cl_read(base, src, off, bytes, (char *)d->fetched + to, event);
-    /* Of what was fetched before, only a part was waited for: the rest would come over the marks.
-     */
-    rt_dev_error e = rt_cl_look(d, to, bytes);
-    if (e.status != RT_DEV_OK)
-        return e;
-    for (int64_t i = to / RT_WORD; i < (to + bytes) / RT_WORD; i++)
-        d->fetched[i] = RT_NOT_YET;
+    if (d->looks) { /* the rest of what was fetched before would come over the marks */
+        rt_dev_error e = rt_cl_look(d, to, bytes);
+        if (e.status != RT_DEV_OK)
+            return e;
+        rt_words_expect(d->fetched, to, bytes);
+    }
     rt_cl_int err =
         rt_cl()->EnqueueReadBuffer(d->queue, (rt_cl_mem)src, false, (size_t)off, (size_t)bytes,
                                    (char *)d->fetched + to, 0, NULL, (rt_cl_event *)event);
     d->idle = false;
     d->late = d->kept = true;
     d->last = to;
+    d->last_end = to + bytes;
+    d->last_changes = d->changes;
     return rt_cl_error(err, "clEnqueueReadBuffer");
 }
 
@@ -610,7 +598,8 @@ static rt_dev_error rt_cl_fetched(rt_dev *base, int64_t from, int64_t bytes, voi
     if (e.status != RT_DEV_OK)
         return e;
     __sync_synchronize();
-    d->idle = d->idle || from >= d->last; /* commands run one after the other */
+    /* Commands run one after the other. */
+    d->idle = d->idle || (from >= d->last && from < d->last_end && d->changes == d->last_changes);
     memcpy(dst, (const char *)d->fetched + from, (size_t)bytes);
     return rt_cl_error(RT_CL_SUCCESS, "");
 }
