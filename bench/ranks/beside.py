@@ -7,7 +7,8 @@
 
 FOLDER/PROGRAM is the program (`compile --mpi`), FOLDER/PROGRAM/NAME.in its data sets (`bench/datasets.py`). `slower`: one rank by each of
 --drivers, of which the faster one counts; all that is more than 3 % slower is listed last. `settings`: on the ranks, as tuned, and the same with
-all of suff_dist at 1 (shared out) and out of reach; a tuning's time is told in that of the best of them. Needs NumPy."""
+all of suff_dist at 1 (shared out) and out of reach, by turns in the same processes, as other processes' times differ by more than those of
+settings: until it is certain whether the tuning's time is within 5 % of the best one's, or for --most rounds. Needs NumPy."""
 import argparse
 import math
 import os
@@ -15,14 +16,17 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
-from statistics import median
+from statistics import mean, median, stdev
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 import turns  # noqa: E402
-from server import ServerError  # noqa: E402
+from server import Server, ServerError  # noqa: E402
 
 SLOWER = 1.03
+NEAR = 1.05
 NEVER = 1 << 60
+UNSET = 0
+CALLS = 5  # of a setting in a round
 
 
 def starter(folder, name, command):
@@ -36,10 +40,6 @@ def starter(folder, name, command):
 def thresholds(program):
     names = os.popen(f"{program} --print-params").read().split()
     return [n for n in (word.split("=")[0] for word in names) if ".suff_dist_" in n]
-
-
-def options(values):
-    return [word for name, value in values.items() for word in ("--param", f"{name}={value}")]
 
 
 def measured(a, fleet, path):
@@ -71,19 +71,44 @@ def slower(a, folder):
     print(f"slower by more than {round(100 * SLOWER - 100)} %: {', '.join(worse) or 'none'}")
 
 
+def in_turns(a, server, settings):
+    """By setting, its times in each round: of a.least rounds at least, until the ratio of the first one to the best is certain."""
+    times = {name: [] for name in settings}
+    while True:
+        rounds = len(times[next(iter(times))])
+        for name in list(settings) if rounds % 2 == 0 else reversed(list(settings)):
+            for parameter, value in settings[name].items():
+                server.ask("set_tuning_param", parameter, value)
+            server.call()
+            times[name].append(median(server.call() for _ in range(CALLS)))
+        ratio, error = of_best(times)
+        if rounds + 1 >= a.most or rounds + 1 >= a.least and abs(ratio - NEAR) > 2 * error:
+            return times
+
+
+def of_best(times):
+    """The first setting's time in that of the best, by the ratios of the rounds: their mean, and its standard error."""
+    first, best = next(iter(times)), min(times, key=lambda name: median(times[name]))
+    ratios = [t / b for t, b in zip(times[first], times[best])]
+    return mean(ratios), stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else math.inf
+
+
 def settings(a, folder):
     program = a.programs[0]
     binary = (a.prebuilt / program).resolve()
     start = starter(folder, program, f"mpirun -np {a.ranks} {a.mpirun} {binary}")
-    names, tuned = thresholds(binary), turns.device_options(a) + ["--tuning", str(a.tuning.resolve())]
-    programs = {"tuned": (start, tuned), "shared": (start, tuned + options({n: 1 for n in names})),
-                "alone": (start, tuned + options({n: NEVER for n in names})), "untuned": (start, turns.device_options(a))}
+    names = thresholds(binary)
+    tuned = dict(line.split("=", 1) for line in a.tuning.read_text().split() if "=" in line)
+    ways = {"tuned": {n: tuned.get(n, UNSET) for n in names}, "shared": {n: 1 for n in names}, "alone": {n: NEVER for n in names}}
     worst = 0
-    for name, times in all_measured(a, program, programs):
-        well = all(not isinstance(t, str) for t in times.values())
-        ratio = times["tuned"] / min(times["tuned"], times["shared"], times["alone"]) if well else math.nan
-        worst = max(worst, ratio) if ratio == ratio else math.inf
-        print(f"{program} {name}: " + ", ".join(f"{n} {t if isinstance(t, str) else round(t)}" for n, t in times.items()) + f": {ratio:.3f}", flush=True)
+    with Server(start, turns.device_options(a) + ["--tuning", str(a.tuning.resolve())], a.limit) as server:
+        for path in sorted((a.data / program).glob("*.in")):
+            server.load(a.entry, path)
+            times = in_turns(a, server, ways)
+            ratio, error = of_best(times)
+            worst = max(worst, ratio)
+            print(f"{program} {path.stem}: " + ", ".join(f"{n} {median(t):.1f}" for n, t in times.items()) + \
+                  f": {ratio:.3f} +- {error:.3f} ({len(times['tuned'])} rounds)", flush=True)
     print(f"tuned / best, at worst: {worst:.3f}")
 
 
@@ -98,6 +123,7 @@ def main():
     p.add_argument("--ranks", type=int, default=2)
     p.add_argument("--mpirun", default="", help="more options of mpirun")
     p.add_argument("--drivers", nargs="*", default=["opencl", "cuda"])
+    p.add_argument("--most", type=int, default=60, help="rounds of settings (default: %(default)s)")
     turns.add_options(p, runs=20, seconds=0.2, least=4)
     a = p.parse_intermixed_args()
     a.programs = a.programs or sorted(f.name for f in a.data.iterdir() if (a.prebuilt / f.name).exists())

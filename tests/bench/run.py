@@ -1,5 +1,7 @@
 """The runners of bench/: what they compute, and two commits measured side by side on small sizes.
 usage: run.py MINIFUT"""
+import argparse
+import importlib.util
 import json
 import os
 import re
@@ -228,6 +230,39 @@ def test_library_calls(minifut):
     check(numbers and all(float(n) > 0 for n in numbers.groups()), out)
 
 
+class Calls:
+    """A server whose calls take the times of the threshold that is set, a little more each time."""
+
+    def __init__(self, times):
+        self.times, self.n = times, 0
+
+    def ask(self, _command, _name, value):
+        self.set = value
+
+    def call(self):
+        self.n += 1
+        return self.times[self.set] * (1 + 0.01 * (self.n % 3))
+
+
+def test_settings():
+    """Settings take turns until it is certain how far the first one is from the best, or for as many rounds as are allowed."""
+    spec = importlib.util.spec_from_file_location("ranks_beside", ROOT / "bench/ranks/beside.py")
+    beside = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(beside)
+
+    def told(times, most=50):
+        ways = {"tuned": {"t": 5}, "shared": {"t": 1}, "alone": {"t": 9}}
+        rounds = beside.in_turns(argparse.Namespace(least=4, most=most), Calls(times), ways)
+        return len(rounds["tuned"]), beside.of_best(rounds)[0]
+
+    rounds, ratio = told({5: 10, 1: 30, 9: 10.1})
+    check((rounds, ratio) == (4, 1), f"the best one: {rounds} {ratio}")
+    rounds, ratio = told({5: 30, 1: 20, 9: 40})
+    check(rounds == 4 and abs(ratio - 1.5) < 0.03, f"another one: {rounds} {ratio}")
+    rounds, ratio = told({5: 21, 1: 20, 9: 40}, most=9)
+    check(rounds == 9 and abs(ratio - beside.NEAR) < 0.03, f"one at the bound: {rounds} {ratio}")
+
+
 def test_scale(place):
     """Times that follow the model are found to do so, and where they go on to; what a program says of its exchanges is read."""
     said = "total 3.0 us\nexchanged rows beside: 20 times, 40960 bytes from others, 18.5 us each\nexchanged numbers: 3 times, 24 bytes from\n"
@@ -281,6 +316,7 @@ def main():
         test_shapes(minifut, place)
         test_library_calls(minifut)
         test_native_launches(place)
+        test_settings()
         test_scale(place)
     sys.exit(summary())
 
