@@ -311,19 +311,20 @@ static void leave_group(RowTiles *t, WalkWhat what, const Carried *c)
     kb_end(b);
 }
 
-/* The group's tiles: from the first to before the one that is returned. */
+/* The group's tiles: from the first to before the one that is returned. They are as many as
+ * another's, or one more: compute units with a group of each kind end together. */
 static const KExp *group_tiles(RowTiles *t, const KExp **from)
 {
     KGen *kg = t->w->kg;
     KBuild *b = kg->kb;
     const Rows *r = t->w->r;
-    const KExp *tiles = nest_total(kg, r->tiles), *one = kg_int(kg, 1);
-    const KExp *groups = kg_host(kg, r->groups);
-    const KExp *each =
-        kg_quot(kg, kg_sub(kg, kg_add(kg, kg_host(kg, r->tiles), groups), one), groups);
-    each = kb_let(b, "each", each);
-    *from = kb_let(b, "from", kg_mul(kg, t->w->group, each));
-    return kb_let(b, "to", kg_min(kg, kg_add(kg, *from, each), tiles));
+    const KExp *tiles = kb_let(b, "tiles", nest_total(kg, r->tiles)), *one = kg_int(kg, 1);
+    const KExp *groups = kg_host(kg, r->groups), *group = t->w->group;
+    const KExp *each = kb_let(b, "each", kg_quot(kg, tiles, groups));
+    const KExp *more = kb_let(b, "more", kg_sub(kg, tiles, kg_mul(kg, each, groups)));
+    *from = kb_let(b, "from", kg_add(kg, kg_mul(kg, group, each), kg_min(kg, group, more)));
+    const KExp *to = kg_add(kg, *from, each), *next = kg_add(kg, to, one);
+    return kb_let(b, "to", kx_select(kg->cx->perm, kg_lt(kg, group, more), next, to));
 }
 
 /* The loop over them. */
