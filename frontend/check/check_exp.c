@@ -131,10 +131,35 @@ static AType *check_string(Ck *ck, AExp *e)
     return ty_array(ck, sz_const(ck, e->seq.elems.n), ty_scalar(ck, T_U8));
 }
 
+static bool is_negative(const AExp *e)
+{
+    return e->kind == AE_APP && e->app.fn->kind == AE_VAR && e->app.fn->var.bind &&
+           e->app.fn->var.bind->builtin == BI_NEG;
+}
+
+/* Whether e is a literal of any integer type, which does not wrap around in it, maybe with a minus
+ * sign before it. */
+static bool literal_number(const AExp *e, int64_t *v)
+{
+    e = size_exp_essence(e);
+    bool minus = is_negative(e);
+    e = minus ? size_exp_essence(e->app.args.at[0]) : e;
+    if (e->kind != AE_LIT || e->lit.is_float || !e->type)
+        return false;
+    const AType *t = type_deref(e->type);
+    PrimType p = t->kind == TY_SCALAR ? t->scalar : T_I64;
+    int bits = prim_bits(p) - prim_is_signed(p);
+    if ((minus && !prim_is_signed(p)) ||
+        e->lit.bits > (uint64_t)INT64_MAX >> (bits < 63 ? 63 - bits : 0))
+        return false;
+    *v = minus ? -(int64_t)e->lit.bits : (int64_t)e->lit.bits;
+    return true;
+}
+
 /* Whether e is a number that is known now. */
 static bool known_number(Ck *ck, const AExp *e, int64_t *v)
 {
-    return sz_value(sz_of_exp(ck, e), v);
+    return literal_number(e, v) || sz_value(sz_of_exp(ck, e), v);
 }
 
 /* The size of a range with elements of type t, if it goes up by 1: 0..<n and 1...n, also as
@@ -192,12 +217,6 @@ static void check_index_exp(Ck *ck, AExp *i, const char *what)
 {
     bool literal = i->kind == AE_LIT && !i->lit.suffixed && !i->lit.is_float;
     check_is(ck, i, literal ? ty_scalar(ck, T_I64) : ty_meta(ck, TC_INT, i->loc), what);
-}
-
-static bool is_negative(const AExp *e)
-{
-    return e->kind == AE_APP && e->app.fn->kind == AE_VAR && e->app.fn->var.bind &&
-           e->app.fn->var.bind->builtin == BI_NEG;
 }
 
 static bool is_one(const AExp *e)
