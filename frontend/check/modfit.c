@@ -48,9 +48,33 @@ static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *part
     return false;
 }
 
+/* Sizes that a specification leaves open, and what they are of the value at hand. */
+struct LeftOpen {
+    Ck *ck;
+    VEC(Size *) open, at_hand;
+};
+
+static Size *size_at_hand(void *env, Size *s)
+{
+    struct LeftOpen *l = env;
+    s = size_deref(s);
+    if (s->kind != SZ_UNKNOWN || s->wrong)
+        return s;
+    for (int i = 0; i < l->open.n; i++)
+        if (l->open.at[i]->id == s->id)
+            return l->at_hand.at[i];
+    Size *meta = sz_meta(l->ck, s->loc);
+    vec_push(l->ck->a, &l->open, s);
+    vec_push(l->ck->a, &l->at_hand, meta);
+    return meta;
+}
+
 const char *value_misfit(Ck *ck, AType *want, AType *have)
 {
+    struct LeftOpen l = {.ck = ck};
+    TypeMap sizes = {.ck = ck, .size = size_at_hand, .env = &l};
     want = type_deref(want);
+    want = want->kind == TY_FUN ? want : type_deref(ty_map(&sizes, want));
     have = type_deref(have);
     while (want->kind == TY_FUN && have->kind == TY_FUN) {
         if (!ty_unify_params(ck, want, have))
