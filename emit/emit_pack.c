@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { FEWEST = 5, MOST_PLACES = 400, HASH_BITS = 18, HASHES = 1 << HASH_BITS };
+enum { FEWEST = 5, MOST_PLACES = 32, HASH_BITS = 18, HASHES = 1 << HASH_BITS };
 
 typedef struct {
     const char *at;
