@@ -5,7 +5,9 @@
  *     .. ds ..
  *
  * The construct then writes before the update does. So nothing from the construct to the update may
- * look at `all`, and as long as ds is used, nothing may write what all' is. */
+ * look at `all`, nor at what was built in it before, and as long as ds is used, nothing may write
+ * what all' is. That the update is within bounds must be known where the construct is: not by an
+ * assertion in between. */
 #include "memory/layout.h"
 
 typedef struct {
@@ -88,13 +90,40 @@ static bool lasts(const Within *w, int u, Atom v)
     return !is_result(w, v);
 }
 
+/* The array that update u changes, and the values of updates before that made it: they may have
+ * been built in it. */
+static Atoms parts_of_updated(const Within *w, int u)
+{
+    Atom arr = w->b->stms.at[u].exp->update.arr;
+    Atoms parts = {0};
+    vec_push(w->cx->scratch, &parts, arr);
+    for (int k = 0; k < u; k++) {
+        const Stm *s = &w->b->stms.at[k];
+        if (s->exp->kind == E_UPDATE && s->exp->update.val.var &&
+            alias_overlap(w->al, atom_var(s->pat.at[0]), arr))
+            vec_push(w->cx->scratch, &parts, s->exp->update.val);
+    }
+    return parts;
+}
+
+static bool uses_one(const Within *w, int k, const Atoms *as)
+{
+    Vars vs = used_by(w, k);
+    for (int i = 0; i < as->n; i++)
+        if (overlaps_one(w, &vs, as->at[i]))
+            return true;
+    return false;
+}
+
 static bool can_be_within(const Within *w, int i, int u, const Var *v)
 {
     const Stm *up = &w->b->stms.at[u];
     if (needs_one_of(w, i, u, up, v))
         return false;
+    Atoms parts = parts_of_updated(w, u);
     for (int k = i; k < u; k++)
-        if (uses(w, k, up->exp->update.arr) || (k > i && consumes(w, k, atom_var((Var *)v))))
+        if (uses_one(w, k, &parts) || w->b->stms.at[k].exp->kind == E_ASSERT ||
+            (k > i && consumes(w, k, atom_var((Var *)v))))
             return false;
     return lasts(w, u, atom_var((Var *)v));
 }
