@@ -548,11 +548,12 @@ static rt_dev_error rt_cu_read(rt_dev *base, rt_dev_buffer *src, int64_t off, in
     return e.status == RT_DEV_OK ? rt_cu_wait(d) : e;
 }
 
-/* Waits until these words are there. */
+/* Waits until these words are there; with a profile until the device has ended, too, whose times
+ * are asked for where it is idle. */
 static rt_dev_error rt_cu_look(rt_cu_dev *d, int64_t from, int64_t bytes)
 {
-    return !d->late || rt_words_come(d->fetched, from, bytes, true) ? rt_cu_error(d, 0, "")
-                                                                    : rt_cu_wait(d);
+    bool there = !d->late || (!d->profiling && rt_words_come(d->fetched, from, bytes, true));
+    return there ? rt_cu_error(d, 0, "") : rt_cu_wait(d);
 }
 
 static rt_dev_error rt_cu_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
