@@ -72,7 +72,7 @@ def slower(a, folder):
 
 
 def in_turns(a, server, settings):
-    """By setting, its times in each round: of a.least rounds at least, until the ratio of the first one to the best is certain."""
+    """By setting, its times in each round: of a.least rounds at least, until the ratio of the first one to the best of the others is certain."""
     times = {name: [] for name in settings}
     while True:
         rounds = len(times[next(iter(times))])
@@ -87,8 +87,9 @@ def in_turns(a, server, settings):
 
 
 def of_best(times):
-    """The first setting's time in that of the best, by the ratios of the rounds: their mean, and its standard error."""
-    first, best = next(iter(times)), min(times, key=lambda name: median(times[name]))
+    """The first setting's time in that of the best of the others, by the ratios of the rounds: their mean, and its standard error."""
+    first, *others = times
+    best = min(others, key=lambda name: median(times[name]))
     ratios = [t / b for t, b in zip(times[first], times[best])]
     return mean(ratios), stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else math.inf
 
@@ -103,10 +104,14 @@ def settings(a, folder):
     worst = 0
     with Server(start, turns.device_options(a) + ["--tuning", str(a.tuning.resolve())], a.limit) as server:
         for path in sorted((a.data / program).glob("*.in")):
-            server.load(a.entry, path)
-            times = in_turns(a, server, ways)
+            try:
+                server.load(a.entry, path)
+                times = in_turns(a, server, ways)
+            except ServerError as e:
+                print(f"{program} {path.stem}: {e}", flush=True)
+                continue
             ratio, error = of_best(times)
-            worst = max(worst, ratio)
+            worst = max(worst, ratio, 1)
             print(f"{program} {path.stem}: " + ", ".join(f"{n} {median(t):.1f}" for n, t in times.items()) + \
                   f": {ratio:.3f} +- {error:.3f} ({len(times['tuned'])} rounds)", flush=True)
     print(f"tuned / best, at worst: {worst:.3f}")

@@ -256,7 +256,7 @@ def test_settings():
         return len(rounds["tuned"]), beside.of_best(rounds)[0]
 
     rounds, ratio = told({5: 10, 1: 30, 9: 10.1})
-    check((rounds, ratio) == (4, 1), f"the best one: {rounds} {ratio}")
+    check(rounds == 4 and abs(ratio - 0.99) < 0.03, f"the best one: {rounds} {ratio}")
     rounds, ratio = told({5: 30, 1: 20, 9: 40})
     check(rounds == 4 and abs(ratio - 1.5) < 0.03, f"another one: {rounds} {ratio}")
     rounds, ratio = told({5: 21, 1: 20, 9: 40}, most=9)
