@@ -149,8 +149,8 @@ static bool literal_number(const AExp *e, int64_t *v)
     const AType *t = type_deref(e->type);
     PrimType p = t->kind == TY_SCALAR ? t->scalar : T_I64;
     int bits = prim_bits(p) - prim_is_signed(p);
-    if ((minus && !prim_is_signed(p)) ||
-        e->lit.bits > (uint64_t)INT64_MAX >> (bits < 63 ? 63 - bits : 0))
+    uint64_t most = bits < 63 ? ((uint64_t)1 << bits) - !minus : INT64_MAX;
+    if ((minus && !prim_is_signed(p)) || e->lit.bits > most)
         return false;
     *v = minus ? -(int64_t)e->lit.bits : (int64_t)e->lit.bits;
     return true;

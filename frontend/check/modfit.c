@@ -48,7 +48,8 @@ static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *part
     return false;
 }
 
-/* Sizes that a specification leaves open, and what they are of the value at hand. */
+/* Sizes that a specification leaves open, other than in functions, and what they are of the value
+ * at hand. A function takes arguments of any size there. */
 struct LeftOpen {
     Ck *ck;
     VEC(Size *) open, at_hand;
@@ -72,9 +73,8 @@ static Size *size_at_hand(void *env, Size *s)
 const char *value_misfit(Ck *ck, AType *want, AType *have)
 {
     struct LeftOpen l = {.ck = ck};
-    TypeMap sizes = {.ck = ck, .size = size_at_hand, .env = &l};
-    want = type_deref(want);
-    want = want->kind == TY_FUN ? want : type_deref(ty_map(&sizes, want));
+    TypeMap sizes = {.ck = ck, .size = size_at_hand, .env = &l, .but_functions = true};
+    want = type_deref(ty_map(&sizes, want));
     have = type_deref(have);
     while (want->kind == TY_FUN && have->kind == TY_FUN) {
         if (!ty_unify_params(ck, want, have))

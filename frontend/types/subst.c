@@ -140,6 +140,8 @@ AType *ty_map(TypeMap *m, AType *t)
         break;
     }
     case TY_FUN: {
+        if (m->but_functions)
+            break;
         AType *p = ty_map(m, d->fun.param), *r = ty_map(m, d->fun.result);
         if (p != d->fun.param || r != d->fun.result)
             c = ty_fun_like(ck, d, p, r);

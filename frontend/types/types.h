@@ -278,6 +278,7 @@ typedef struct {
     AType *(*var)(void *env, AType *t); /* of TY_VAR and unbound TY_META; NULL keeps them */
     void (*bound)(void *env);           /* before what a bound TY_META stands for; NULL: nothing */
     void *env;
+    bool but_functions; /* which stay as they are */
     bool last; /* the end of inference: no TY_META stays, and of a type that is too large nothing */
     int parts; /* seen so far */
 } TypeMap;
