@@ -116,6 +116,8 @@ class Programs:
             return self.record_with(("rec", ("a", t), ("b", self.scalar())), env, min(d, 3))
         if not self.fits(*self.part_dims(t)):
             return None
+        if is_arr(row(t)) and self.chance(0.4):
+            return self.a_rows(t, env, min(d, 3))
         return self.r.choice([self.a_set, self.let_set, self.a_sweep, self.a_fill])(t, env, min(d, 3))
 
     def f_irregular(self, env, d):

@@ -2,6 +2,8 @@
 
 The form of each dimension: "i" an index, ":" all, "::s" with a stride, "a:", ":b", "a:b", "a:b:s"; the letters stand for
 expressions, which are kids of the node."""
+from copy import deepcopy
+
 from tree import Loop, N, arr, binop, call, is_arr, is_scalar, lit, row, var
 
 
@@ -143,6 +145,40 @@ class Updates:
             return self.conditional(conds, e, var(p, t))
         return N("loop", t, [init, lit("i64", turns), self.in_loop(turns, make)],
                  Loop("for", ("v", p, t, False), i))
+
+    def a_rows(self, t, env, d):
+        """A loop that writes three rows of an array of arrays in each turn, each made of those before, often in the same place."""
+        u, p, i = row(t), self.fresh("acc"), self.fresh("ix")
+        turns = self.r.choice([1, 2, 4])
+        if not self.fits(*self.part_dims(t), turns):
+            return None
+        init = self.fresh_array(t, env, d - 1)
+        keep = self.recent
+
+        def places(inner):
+            first = self.position(inner, t[1], 2)
+            return [first] + [deepcopy(first) if self.chance(0.6) else self.position(inner, t[1], 2) for _ in range(2)]
+
+        def make():
+            inner = env + [(i, "i64")]
+            ats, steps, array = places(inner), [], p
+            for k, at in enumerate(ats):  # the first may be made of the array, too, which is then consumed
+                w = self.fresh("ys")
+                steps.append((w, u, self.new_value(u, inner + [(p, t)] if k == 0 else inner, d)))
+                inner.append((w, u))
+                self.recent = w
+                if k < len(ats) - 1:
+                    after = self.fresh("acc")
+                    steps.append((after, t, N("set", t, [var(array, t), at, var(w, u)], ["i"])))
+                    array = after
+            body = N("set", t, [var(array, t), ats[-1], var(w, u)], ["i"])
+            for name, of, e in reversed(steps):
+                body = N("let", t, [e, body], ("v", name, of, False))
+            return body
+        e = self.guarded([t[1]], lambda: N("loop", t, [init, lit("i64", turns), self.in_loop(turns, make)],
+                                           Loop("for", ("v", p, t, False), i)), t, env, d)
+        self.recent = keep
+        return e
 
     def record_with(self, t, env, d):
         """A record with another value for a field, or for a field of a field."""
