@@ -226,6 +226,7 @@ def texts_have_a_process(c):
     c.tell('$/cancelRequest', id=k)
     same(c.answer(k)['error']['code'], -32800)
     k = c.start('textDocument/formatting', textDocument={'uri': uri}, options={})
+    same(c.answer(c.start('nobody/knows'))['error']['code'], -32601)  # so the process has been asked
     os.kill(texts_process, signal.SIGKILL)
     same(c.answer(k)['error']['message'], 'minifut failed on this program: it ended by signal 9')
     same(formatted(uri), text.replace('  ', ' '))
