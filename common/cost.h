@@ -32,19 +32,25 @@ static inline __attribute__((unused)) int64_t mf_time(int64_t launches, int64_t 
     return launches * RT_LAUNCH_STEPS + steps + elems / RT_FULL_DEVICE;
 }
 
-/* Steps that take a microsecond at best, on a processor's core and on a GPU: those of matrix
+/* Additions that take a microsecond at best, on a processor's core and on a GPU: those of matrix
  * products. */
-#define RT_CPU_STEPS_US 2e4
-#define RT_GPU_STEPS_US 2e7
+#define RT_CPU_ADDS_US 4e4
+#define RT_GPU_ADDS_US 5e7
 
-/* Does it pay to share `work` steps out over ranks, of which one does so many a microsecond, if
- * that has ranks exchange a few numbers, and gather so many elements? */
-static inline __attribute__((unused)) bool mf_shares(int64_t work, int64_t gathered, int64_t ranks,
-                                                     double steps_us)
+/* Elements that come from other ranks in a microsecond: through the hosts, and from device to
+ * device. */
+#define RT_TOLD_US   5e2
+#define RT_BESIDE_US 6e4
+
+/* Does it pay to share out what costs so many additions over ranks, of which one does adds_us a
+ * microsecond, if that has ranks exchange a few numbers, and gather so many elements, of which
+ * gathered_us come in a microsecond? */
+static inline __attribute__((unused)) bool mf_shares(double cost, int64_t gathered, int64_t ranks,
+                                                     double adds_us, double gathered_us)
 {
-    enum { EXCHANGE_US = 60, GATHERED_US = 500 /* elements */ };
-    double spared = (double)work * (double)(ranks - 1) / (double)ranks / steps_us;
-    return spared > EXCHANGE_US + (double)gathered / GATHERED_US;
+    enum { EXCHANGE_US = 60 };
+    double others = (double)(ranks - 1) / (double)ranks;
+    return others * cost / adds_us > EXCHANGE_US + others * (double)gathered / gathered_us;
 }
 
 /* Does a version in one launch pay, whose work-items make `steps`, by the side of one that spreads

@@ -290,10 +290,10 @@ struct Exp {
             Atoms args;
         } trace;
         /* What ranks do together, all in the same order, at the host level. SHARED: steps of work,
-         * elements gathered behind it; SHARE: n, ranks (mf_share); EXCHANGE: scalars; PEER: which
-         * (constant), exchange, whose; GATHER: an array, of whose n rows a rank has its SHARE, or
-         * those from `first` to the next rank's; or (n, lo, hi) lo rows, its own, hi rows: those
-         * beside. ROWS: an argument, count, shared; PARTED: count rows, n, shared */
+         * cost (f64, additions), elements gathered behind it; SHARE: n, ranks (mf_share); EXCHANGE:
+         * scalars; PEER: which (constant), exchange, whose; GATHER: an array, of whose n rows a
+         * rank has its SHARE, or those from `first` to the next rank's; or (n, lo, hi) lo rows, its
+         * own, hi rows beside. ROWS: an argument, count, shared; PARTED: count rows, n, shared */
         struct {
             const char *name; /* SHARED: ENTRY.suff_dist_K */
             PrimType type;

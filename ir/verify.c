@@ -471,14 +471,16 @@ static void check_suff(Check *c, const Exp *e)
 static void check_ranks(Check *c, const Exp *e)
 {
     static const int n_args[N_FORMS] = {
-        [E_SHARED] = 2, [E_SHARE] = 2, [E_PEER] = 3, [E_GATHER] = 1, [E_ROWS] = 3, [E_PARTED] = 3};
+        [E_SHARED] = 3, [E_SHARE] = 2, [E_PEER] = 3, [E_GATHER] = 1, [E_ROWS] = 3, [E_PARTED] = 3};
     const Atoms as = e->ranks.args;
     bool values = e->kind == E_EXCHANGE, rows = exp_is_rows(e);
     bool few = values ? as.n <= MOST_EXCHANGED : e->kind == E_GATHER && as.n > 0 && as.n % 2 == 0;
     want_count(c, as.n, few ? as.n : n_args[e->kind], "operands");
     for (int i = rows; i < as.n; i++) {
-        PrimType flag = rows && as.n == 3 && i == 2 ? T_BOOL : T_I64;
-        want_prim(c, as.at[i], values ? atom_type(as.at[i]).elem : flag, "value");
+        PrimType own = rows && as.n == 3 && i == 2     ? T_BOOL
+                       : e->kind == E_SHARED && i == 1 ? T_F64
+                                                       : T_I64;
+        want_prim(c, as.at[i], values ? atom_type(as.at[i]).elem : own, "value");
     }
     if (rows)
         want_array(c, as.at[0]);

@@ -376,50 +376,7 @@ static void share_stm(Parts *P, const Stm *s)
         do_alike(P, s);
 }
 
-/* --- Work ----------------------------------------------------------------------------------- */
-
-/* What a body goes over in its deepest nest: widths, bounds of loops. */
-static Atoms deepest(Ctx *cx, const Body *b)
-{
-    Atoms most = {0};
-    for (int i = 0; i < b->stms.n; i++) {
-        const Exp *e = b->stms.at[i].exp;
-        bool soac = exp_is_soac(e), turns = e->kind == E_LOOP && e->loop.kind == LOOP_FOR;
-        const Body *inner = soac                ? (e->soac.fn ? e->soac.fn->body : NULL)
-                            : e->kind == E_LOOP ? e->loop.body
-                                                : NULL;
-        Atom n = soac ? e->soac.width : turns ? e->loop.bound : atom_i64(1);
-        Atoms below = inner ? deepest(cx, inner) : (Atoms){0}, all = {0};
-        if ((soac || turns) && atom_type(n).elem == T_I64)
-            vec_push(cx->perm, &all, n);
-        vec_append(cx->perm, &all, &below);
-        if (all.n > most.n)
-            most = all;
-    }
-    return most;
-}
-
-static void note_work(Parts *P, const Body *b)
-{
-    for (int i = 0; i < b->stms.n; i++) {
-        const Exp *e = b->stms.at[i].exp;
-        if (e->kind == E_LOOP)
-            note_work(P, e->loop.body);
-        if (e->kind == E_IF) {
-            note_work(P, e->branch.then_);
-            note_work(P, e->branch.else_);
-        }
-        if (!exp_is_soac(e) || !e->soac.fn || !e->soac.width.var)
-            continue;
-        Atoms inside = deepest(P->cx, e->soac.fn->body);
-        const Atoms *known = varmap_get(P->work, e->soac.width.var);
-        if (known && known->n >= inside.n)
-            continue;
-        Atoms *own = NEW(P->cx->perm, Atoms);
-        *own = inside;
-        varmap_put(P->work, e->soac.width.var, own);
-    }
-}
+/* --- What is given -------------------------------------------------------------------------- */
 
 /* The arrays over whose rows something goes may be given in parts, if nobody writes to them. */
 static void note_given(Parts *P, const Entry *en)
@@ -442,7 +399,6 @@ static Entry share_entry(Ctx *cx, const Entry *en)
     P.parts = varmap_new(cx->perm);
     P.kept = varmap_new(cx->perm);
     P.us = uses_entry(cx, en);
-    P.work = varmap_new(cx->perm);
     P.given = varmap_new(cx->perm);
     P.ra = ranges_new(cx, varmap_new(cx->perm));
     for (int i = 0; i < en->params.n; i++)
@@ -453,7 +409,7 @@ static Entry share_entry(Ctx *cx, const Entry *en)
     for (int i = 0; i < en->user_params.n; i++)
         parts_know(&P, en->user_params.at[i].var);
     note_given(&P, en);
-    note_work(&P, en->body);
+    weigh_entry(&P, en->body);
     walk(&P, en->body);
     Atoms res = {0};
     for (int i = 0; i < en->body->res.n; i++)

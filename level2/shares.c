@@ -4,45 +4,6 @@
 
 #include "base/intern.h"
 
-/* The level that binds it, of those that are being made; NULL: none of them does. */
-static Level *level_of(const Parts *P, Atom a)
-{
-    const Bound *b = a.var ? varmap_get(P->bound, a.var) : NULL;
-    Level *l = P->at;
-    while (a.var ? l && (!b || b->level != l) : l->outer != NULL)
-        l = l->outer;
-    return l;
-}
-
-bool parts_in_scope(const Parts *P, Atom a)
-{
-    return level_of(P, a) != NULL;
-}
-
-void parts_know(Parts *P, const Var *v)
-{
-    Bound *b = NEW(P->cx->perm, Bound);
-    *b = (Bound){P->at, P->at->bl.stms.n};
-    varmap_put(P->bound, v, b);
-    varmap_del(P->parts, v); /* of a trial before */
-}
-
-void parts_know_all(Parts *P, const Vars *vs)
-{
-    for (int i = 0; i < vs->n; i++)
-        parts_know(P, vs->at[i]);
-}
-
-/* Is it bound before statement number `at` of the level, or around that? */
-static bool is_before(const Parts *P, Atom a, const Level *level, int at)
-{
-    const Bound *b = a.var ? varmap_get(P->bound, a.var) : NULL;
-    const Level *l = level;
-    while (b && l && b->level != l)
-        l = l->outer;
-    return !a.var || (b && l && (l != level || b->at <= at));
-}
-
 static Exp *ranks_exp(Ctx *cx, ExpKind k, Loc loc, const Atom *args, int n)
 {
     Exp *e = exp_new(cx, k, loc);
@@ -83,35 +44,20 @@ Atom parts_choice(Parts *P, Bld *bl, const char *base, Loc loc, Atom test, Atom 
     return bld_exp(bl, base, exp_if(cx, loc, test, sides[0], sides[1]));
 }
 
-/* How much work there is for n elements, by what is known where n is. */
-static Atom work_for(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc)
-{
-    enum { MOST = 2 }; /* factors: a product must not wrap around */
-    const Atoms *others = n.var ? varmap_get(P->work, n.var) : NULL;
-    Atom work = n;
-    for (int i = 0, used = 0; others && i < others->n && used < MOST; i++) {
-        if (!is_before(P, others->at[i], level, level->bl.stms.n))
-            continue;
-        work = bld_binop(bl, loc, OP_MUL, work, others->at[i]);
-        used++;
-    }
-    return work;
-}
-
 Share *parts_share(Parts *P, Atom n, Loc loc)
 {
     for (int i = 0; i < P->shares.n; i++)
         if (atom_eq(P->shares.at[i]->n, n))
             return P->shares.at[i];
-    Level *level = level_of(P, n);
+    Level *level = parts_level(P, n);
     ASSERT(level);
     know_rank(P, loc);
     Ctx *cx = P->cx;
     Bld *bl = &level->bl;
     Share *s = NEW(cx->perm, Share);
     *s = (Share){.n = n, .level = level};
-    Atom work = work_for(P, bl, level, n, loc);
-    Exp *e = ranks_exp(cx, E_SHARED, loc, &work, 1);
+    Atom does[] = {weigh_work(P, bl, level, n, loc), weigh_cost(P, bl, level, n, loc)};
+    Exp *e = ranks_exp(cx, E_SHARED, loc, does, 2);
     e->ranks.name = intern(arena_printf(cx->perm, "%s.suff_dist_%d", P->entry, P->n_thresholds++));
     s->test = e;
     s->at = bl->stms.n;
@@ -146,7 +92,7 @@ static Atom elems_from(Parts *P, Bld *bl, const Share *s, Type t, int d)
 {
     Atom n = atom_i64(1);
     for (; d < t.rank; d++)
-        if (is_before(P, t.dims[d], s->level, s->at))
+        if (parts_before(P, t.dims[d], s->level, s->at))
             n = bld_binop(bl, s->test->loc, OP_MUL, n, t.dims[d]);
     return n;
 }

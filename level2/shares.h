@@ -55,6 +55,20 @@ typedef struct {
     Exp *rows; /* of a parameter: the ROWS, as long as nobody needs the whole; else NULL */
 } Part;
 
+/* So many additions, times sizes, of the outermost nest first. */
+typedef struct {
+    double times;
+    Atoms sizes;
+} CostTerm;
+typedef VEC(CostTerm) CostTerms;
+
+/* What the SOACs of the host over n elements cost for one of them. */
+typedef struct {
+    Atom n;
+    CostTerms terms;
+} Weight;
+typedef VEC(Weight *) Weights;
+
 /* Where a variable is bound. */
 typedef struct {
     const Level *level;
@@ -71,17 +85,26 @@ typedef struct {
     Uses *us;      /* of the program as it was */
     Ranges *ra;    /* what is known here, of the program as it was */
     VarSet *given; /* parameters of which ranks may be given their rows alone */
-    VarMap *work;  /* size -> Atoms, what else a SOAC over so many elements goes over */
+    Weights weights;
     VEC(Share *) shares;
     int n_thresholds;
     Atom rank, ranks; /* bound at the entry's level; no variables: not yet */
 } Parts;
 
+/* --- scope.c -------------------------------------------------------------------------------- */
+
+/* The level that binds it, of those that are being made; NULL: none of them does. */
+Level *parts_level(const Parts *P, Atom a);
 /* v is bound by the last statement of the level at work, or before its first. */
 void parts_know(Parts *P, const Var *v);
 void parts_know_all(Parts *P, const Vars *vs);
+/* Is it bound before statement number `at` of the level, or around that? */
+bool parts_before(const Parts *P, Atom a, const Level *level, int at);
 /* Is it bound in a level that is still being made, so that it may be read? */
 bool parts_in_scope(const Parts *P, Atom a);
+
+/* --- shares.c ------------------------------------------------------------------------------- */
+
 /* How n is shared out: by what was said before, or by a threshold of its own. */
 Share *parts_share(Parts *P, Atom n, Loc loc);
 /* The share of the n rows that are kept of another one's, of which this rank has so many. */
@@ -177,6 +200,15 @@ void soac_share(Parts *P, const Stm *s);
 void filter_find(Parts *P, const Body *b, int at);
 /* Shares s out if it belongs to a filter; false: it does not. */
 bool filter_share(Parts *P, const Stm *s);
+
+/* --- weigh.c -------------------------------------------------------------------------------- */
+
+/* Weighs the SOACs of the entry's body. */
+void weigh_entry(Parts *P, const Body *b);
+/* What those over n elements do, made of what is known at the end of the level: i64, steps of the
+ * deepest nest, and f64, additions that take as long as all that is in them. */
+Atom weigh_work(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc);
+Atom weigh_cost(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc);
 
 /* --- single.c ------------------------------------------------------------------------------- */
 

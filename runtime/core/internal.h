@@ -368,11 +368,12 @@ typedef struct {
     int n_waiting;
     char *host; /* memory that exchanges go through, kept: new pages cost as much as they do */
     int64_t host_bytes;
-    double steps_us;  /* that the slowest of them does in a microsecond */
-    int64_t memory;   /* of the smallest of their devices; 0: one does not say */
-    bool crowded;     /* this call's arguments in parts would hardly have room there as a whole */
-    bool failed;      /* in this call, and all know it */
-    char error[4096]; /* ... with this message */
+    double adds_us;     /* additions that the slowest of them does in a microsecond */
+    double gathered_us; /* elements that one of them has from others in a microsecond */
+    int64_t memory;     /* of the smallest of their devices; 0: one does not say */
+    bool crowded;       /* this call's arguments in parts would hardly have room there as a whole */
+    bool failed;        /* in this call, and all know it */
+    char error[4096];   /* ... with this message */
 } rt_ranks_state;
 
 struct rt_ctx {
@@ -472,6 +473,11 @@ RT_API void rt_exchange_close(rt_ctx *ctx);
 RT_API bool rt_alike(const rt_config *c, bool so);
 /* What ranks must agree on before they run entries: RT_ERR on all of them if they do not. */
 RT_API int rt_ranks_open(rt_ctx *ctx);
+/* MINIFUT_WINDOWS=0, for tests: as if devices could not read each other's memory; 1: as if their
+ * kernels could not wait for each other. */
+RT_API bool rt_windows_wanted(int most);
+/* Can other ranks probably read this device's memory? Only all of them together find out. */
+RT_API bool rt_windows_likely(const rt_ctx *ctx);
 /* Where the rows of ranks begin, in bytes; to free(). */
 RT_API int64_t *rt_rows_of_ranks(const rt_config *c, int64_t rows, int64_t row_bytes);
 /* Host memory that the next such call may take again; NULL and a message if there is none. */

@@ -65,6 +65,11 @@ RT_API void rt_dev_host_free(rt_dev *d, void *memory)
 static const rt_dev_error rt_dev_apart = {RT_DEV_FAILED, "memory of other processes",
                                           "this driver knows none"};
 
+RT_API bool rt_dev_offers(const rt_dev *d)
+{
+    return d->driver->offer_new != NULL;
+}
+
 RT_API rt_dev_error rt_dev_offer_new(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out,
                                      rt_dev_offer *offer)
 {

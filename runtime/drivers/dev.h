@@ -193,6 +193,8 @@ RT_API void rt_dev_host_free(rt_dev *d, void *memory);
 typedef struct {
     unsigned char bytes[64];
 } rt_dev_offer;
+/* Has the driver a way to? */
+RT_API bool rt_dev_offers(const rt_dev *d);
 RT_API rt_dev_error rt_dev_offer_new(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out,
                                      rt_dev_offer *offer);
 /* Another process's, to copy from, until it is left. Nothing waits for what that process does with

@@ -89,14 +89,6 @@ typedef struct {
     rt_dev_offer memory, filled[2];
 } rt_offered;
 
-/* MINIFUT_WINDOWS=0, for tests: as if devices could not read each other's memory; 1: as if their
- * kernels could not wait for each other. */
-static bool rt_windows_wanted(int most)
-{
-    const char *user = getenv("MINIFUT_WINDOWS");
-    return !user || !*user || atoi(user) >= most;
-}
-
 /* Nobody has told anything yet. */
 static bool rt_clear_words(rt_ctx *ctx, rt_dev_buffer *window, int64_t bytes)
 {
@@ -115,7 +107,7 @@ static bool rt_own_window(rt_ctx *ctx, rt_rank_window *w, rt_offered *o)
     const rt_place *p = &ctx->config.at;
     int64_t in_use = ctx->live_bytes + ctx->free_bytes, words = p->ranks * RT_WORDS_OF_RANK;
     bool ok =
-        rt_windows_wanted(1) && p->beside == p->ranks && ctx->device.among &&
+        rt_windows_likely(ctx) &&
         rt_dev_offer_new(d, 2 * (int64_t)RT_WINDOW_HALF + words, in_use, &w->whole.buf, &o->memory)
                 .status == RT_DEV_OK &&
         rt_clear_words(ctx, w->whole.buf, words);

@@ -6,6 +6,7 @@
  * of the first one. */
 #include "runtime/core/internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,13 +20,14 @@ RT_API int64_t rt_ranks(const rt_ctx *ctx)
     return ctx->config.comm ? ctx->config.at.ranks : 1;
 }
 
-RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, int64_t gathered)
+RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, double cost, int64_t gathered)
 {
     int64_t ranks = rt_ranks(ctx), bar = rt_param(ctx, param);
     if (ranks == 1)
         return false;
     if (ctx->user_params[param] == 0 && ctx->user_sizes[RT_THRESHOLD] == 0)
-        bar = ctx->ranks.crowded || mf_shares(work, gathered, ranks, ctx->ranks.steps_us)
+        bar = ctx->ranks.crowded ||
+                      mf_shares(cost, gathered, ranks, ctx->ranks.adds_us, ctx->ranks.gathered_us)
                   ? work
                   : work + 1;
     return rt_compare(ctx, param, work, bar);
@@ -194,27 +196,42 @@ static uint64_t rt_ranks_hash(const rt_ctx *ctx)
     return hash;
 }
 
+RT_API bool rt_windows_wanted(int most)
+{
+    const char *user = getenv("MINIFUT_WINDOWS");
+    return !user || !*user || atoi(user) >= most;
+}
+
+RT_API bool rt_windows_likely(const rt_ctx *ctx)
+{
+    const rt_place *p = &ctx->config.at;
+    return rt_windows_wanted(1) && p->beside == p->ranks && ctx->device.among &&
+           rt_dev_offers(ctx->dev);
+}
+
 RT_API int rt_ranks_open(rt_ctx *ctx)
 {
     const rt_config *c = &ctx->config;
     if (!c->comm)
         return RT_OK;
     struct {
-        double steps_us;
+        double adds_us, gathered_us;
         int64_t memory;
     } mine = {.memory = ctx->device.memory}, *all;
-    mine.steps_us = ctx->device.rank.cpu ? RT_CPU_STEPS_US * (double)ctx->facts[RT_COMPUTE_UNITS]
-                                         : RT_GPU_STEPS_US;
+    bool cpu = ctx->device.rank.cpu;
+    mine.adds_us = cpu ? RT_CPU_ADDS_US * (double)ctx->facts[RT_COMPUTE_UNITS] : RT_GPU_ADDS_US;
+    mine.gathered_us = !cpu && rt_windows_likely(ctx) ? RT_BESIDE_US : RT_TOLD_US;
     all = rt_grow(NULL, (size_t)c->at.ranks * sizeof *all);
     c->comm->all(c->group, &mine, sizeof mine, all);
-    ctx->ranks.steps_us = mine.steps_us;
-    ctx->ranks.memory = mine.memory;
     for (int r = 0; r < c->at.ranks; r++) {
-        if (all[r].steps_us < ctx->ranks.steps_us)
-            ctx->ranks.steps_us = all[r].steps_us;
-        if (all[r].memory < ctx->ranks.memory)
-            ctx->ranks.memory = all[r].memory;
+        mine.adds_us = fmin(mine.adds_us, all[r].adds_us);
+        mine.gathered_us = fmin(mine.gathered_us, all[r].gathered_us);
+        if (all[r].memory < mine.memory)
+            mine.memory = all[r].memory;
     }
+    ctx->ranks.adds_us = mine.adds_us;
+    ctx->ranks.gathered_us = mine.gathered_us;
+    ctx->ranks.memory = mine.memory;
     free(all);
     int other = rt_other_rank(c, rt_ranks_hash(ctx));
     return other < 0 ? RT_OK
