@@ -385,6 +385,7 @@ static void share_hist(Parts *P, const Stm *s, Share *share)
     Bld given = bld_new(cx), empty = bld_new(cx);
     int rank = e->soac.dests.at[0].rank;
     Atoms dests = {0};
+    gather_inside(P, e, NULL); /* empty bins are made of neutral elements */
     for (int k = 0; k < e->soac.dests.n; k++) {
         vec_push(cx->perm, &dests, e->soac.dests.at[k].arr);
         parts_gather(P, dests.at[k].var);
