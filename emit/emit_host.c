@@ -438,6 +438,18 @@ static bool is_gather(const HostOp *op)
     return op && op->kind == H_ROWS && op->ranks->kind == E_GATHER && op->ranks->ranks.args.n <= 2;
 }
 
+/* What a gather first copies to its place. */
+static const char *part_c(Fn *f, const HostOp *op)
+{
+    Ctx *cx = f->em->cx;
+    const KExp *each = sx_const(cx, prim_type_bytes[op->type]);
+    if (!op->src.mem)
+        return "NULL";
+    const char *at = size_c(f, sx_mul(cx, op->exp, each)),
+               *bytes = size_c(f, sx_mul(cx, op->exp2, each));
+    return arena_printf(cx->perm, "&(rt_placed){%s, %s, %s}", mem_c(f, op->src.mem), at, bytes);
+}
+
 /* `next`: the operation behind it, or NULL. */
 static void emit_rows(Fn *f, const HostOp *op, const HostOp *next)
 {
@@ -457,7 +469,7 @@ static void emit_rows(Fn *f, const HostOp *op, const HostOp *next)
                    size_c(f, sx_atom(cx, atom_type(args[0]).dims[0])), size_c(f, row),
                    atom_c(args[2]));
     else if (is_gather(op))
-        out_printf(f->o, "rt_gather(ctx, %s, %s, %s, %s, %s)", mem,
+        out_printf(f->o, "rt_gather(ctx, %s, %s, %s, %s, %s, %s)", mem, part_c(f, op),
                    e->ranks.args.n == 2 ? atom_c(args[1]) : "RT_SHARE",
                    size_c(f, sx_atom(cx, op->dims.at[0])), size_c(f, row),
                    is_gather(next) ? "true" : "false");

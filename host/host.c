@@ -464,6 +464,7 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMe
     host_steps(cx, plan, ep);
     host_lifetimes(cx, ep);
     host_moves(cx, ep);
+    host_gathers(cx, ep);
     host_choices(cx, plan, ep);
     ep->n_mems = pb.n_mems;
     return ep;

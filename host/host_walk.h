@@ -1,5 +1,5 @@
 /* The parts of the host walk among themselves (host.c host_array.c host_guards.c host_late.c
- * host_steps.c host_choices.c host_life.c host_moves.c). */
+ * host_steps.c host_choices.c host_life.c host_moves.c host_gather.c). */
 #ifndef HOST_HOST_WALK_H
 #define HOST_HOST_WALK_H
 
@@ -45,5 +45,8 @@ void host_lifetimes(Ctx *cx, EntryPlan *ep); /* inserts H_RELEASE */
 
 /* host_moves.c: after that */
 void host_moves(Ctx *cx, EntryPlan *ep); /* copies that change nothing */
+
+/* host_gather.c: after that */
+void host_gathers(Ctx *cx, EntryPlan *ep); /* parts are gathered from where they are */
 
 #endif

@@ -168,6 +168,9 @@ static void print_op(Out *o, const HostOp *op)
         out_printf(o, " %s", op->dst.mem->name);
         for (int i = 1; i < op->ranks->ranks.args.n; i++)
             out_printf(o, " %s", atom_c(op->ranks->ranks.args.at[i]));
+        if (op->src.mem)
+            out_printf(o, " with %s of %s from %s on", sx_c(op->exp2), op->src.mem->name,
+                       sx_c(op->exp));
         break;
     case H_CHOOSE:
         out_printf(o, "%s := choose %s: can %s, pays %s", var_c_name(op->var), op->choice->name,

@@ -244,22 +244,25 @@ static int rt_kernel_copy(rt_ctx *ctx, const rt_copied *c)
 
 static int rt_kernel_gather(rt_ctx *ctx, const rt_gathering *g)
 {
-    enum { MOST = RT_TOGETHER, GROUP = 512, FOR_EACH = 16 * GROUP, PIECE = 4 << 20, N = 4 * MOST };
+    enum { MOST = RT_TOGETHER, GROUP = 512, FOR_EACH = 16 * GROUP, PIECE = 4 << 20, N = 5 * MOST };
     const rt_place *p = &ctx->config.at;
     int64_t groups = 1 + g->most / FOR_EACH, local = GROUP;
     int64_t piece = g->most < PIECE ? g->most + 16 - g->most % 16 : PIECE;
     int64_t global = (groups < RT_GATHER_GROUPS ? groups : RT_GATHER_GROUPS) * GROUP;
-    const rt_arg rest[] = {RT_A_I32(g->n),    RT_A_I32(p->rank),  RT_A_I32(p->ranks),
-                           RT_A_I64(g->half), RT_A_I64(g->words), RT_A_I64(g->done),
-                           RT_A_I64(g->most), RT_A_I64(piece),    RT_A_I32((int32_t)*g->turn)};
+    const rt_arg rest[] = {
+        RT_A_I32(g->n),    RT_A_I32(p->rank),          RT_A_I32(p->ranks), RT_A_I64(g->half),
+        RT_A_I64(g->slot), RT_A_I64(g->words),         RT_A_I64(g->done),  RT_A_I64(g->most),
+        RT_A_I64(piece),   RT_A_I32((int32_t)*g->turn)};
     enum { MORE = sizeof rest / sizeof *rest };
     rt_arg args[N + MORE];
     for (int k = 0; k < MOST; k++) {
         const rt_gathered *a = k < g->n ? &g->arrays[k] : NULL;
         args[k] = (rt_arg)RT_A_MEM(&g->windows[k < p->ranks ? k : 0].whole);
-        args[MOST + 3 * k] = (rt_arg)RT_A_MEM(a ? a->mem : &g->windows[0].whole);
-        args[MOST + 3 * k + 1] = (rt_arg)RT_A_I64(a ? a->at[1] : 0);
-        args[MOST + 3 * k + 2] = (rt_arg)RT_A_I64(a ? a->at[p->ranks] : 0);
+        rt_arg *of = args + MOST + 4 * k;
+        of[0] = (rt_arg)RT_A_MEM(a ? a->mem : &g->windows[0].whole);
+        of[1] = (rt_arg)RT_A_MEM(a ? a->from : &g->windows[0].whole);
+        of[2] = (rt_arg)RT_A_I64(a ? a->at[1] : 0);
+        of[3] = (rt_arg)RT_A_I64(a ? a->at[p->ranks] : 0);
     }
     memcpy(args + N, rest, sizeof rest);
     *g->turn += (g->most + piece - 1) / piece;

@@ -261,9 +261,10 @@ typedef struct {
 /* Rows of an array of which each rank has some. */
 typedef struct {
     rt_mem *mem;
-    int64_t *at; /* the byte where each rank's begin; and how many there are */
-    int64_t own; /* the byte of mem where this rank's begin */
-    bool even;   /* they are shares, as many for each as there are */
+    rt_mem *from; /* this rank's are there, where that begins; mem: in their place */
+    int64_t *at;  /* the byte where each rank's begin; and how many there are */
+    int64_t own;  /* the byte of `from` where this rank's begin */
+    bool even;    /* they are shares, as many for each as there are */
 } rt_gathered;
 enum { RT_TOGETHER = 8 }; /* arrays in a message */
 
@@ -274,7 +275,8 @@ typedef struct {
     const rt_gathered *arrays;
     int n;
     rt_rank_window *windows;
-    int64_t half, words; /* where in each they go, and where groups tell each other */
+    int64_t half, slot; /* where in each they go, in slots of so many bytes for each other rank */
+    int64_t words;      /* where groups tell each other */
     int64_t done, most;
     int64_t *turn; /* how often these have told each other so far */
 } rt_gathering;

@@ -350,12 +350,18 @@ RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, double cost, int
 RT_API int rt_exchange(rt_ctx *ctx, int n, const rt_scalar *mine, int64_t *which);
 /* Value k of a rank's in one of the last 8 exchanges. */
 RT_API const rt_scalar *rt_peer(const rt_ctx *ctx, int64_t which, int64_t k, int64_t rank);
+/* What is first to be copied: all `bytes` of `mem` to byte `at`. */
+typedef struct {
+    rt_mem *mem;
+    int64_t at, bytes;
+} rt_placed;
 /* The rows of a row-major array that starts at byte 0, of which each rank has those from row
- * `first` to where the next one's begin (RT_SHARE: its share, mf_share), become known to all;
- * `waits`: with those of the call that comes next, in one message. */
+ * `first` to where the next one's begin (RT_SHARE: its share, mf_share), become known to all, and
+ * before that this rank's `part` (NULL: they are there) gets there; `waits`: with those of the call
+ * that comes next, in one message. */
 enum { RT_SHARE = -1 };
-RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int64_t row_bytes,
-                     bool waits);
+RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, const rt_placed *part, int64_t first, int64_t rows,
+                     int64_t row_bytes, bool waits);
 /* An array that holds this rank's share of so many rows behind `low` others and before `high` ones:
  * these become what the ranks beside it have, as far as there are such rows. */
 RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t high,

@@ -2,12 +2,13 @@
  * own.
  *
  * Rows go through the hosts' memory, or, where all devices are of one machine and can read each
- * other's memory, through windows: each device has a block that the others copy from, in two halves
- * by turns. Hosts only tell each other that they have asked for what an exchange consists of; their
- * devices wait for each other: at marks, which are set before ranks meet and awaited behind that,
- * until a half is filled; or in one kernel that does all of it (gather.cl), which each rank
- * launches once they have met. Who fills a half has waited, in the exchange before, until the
- * others were there, and so had copied what they wanted of what was there two exchanges ago. */
+ * other's memory, through windows: each device has a block, of two halves by turns, that the others
+ * copy from or into. Hosts only tell each other that they have asked for what an exchange consists
+ * of; their devices wait for each other: at marks, which are set before ranks meet and awaited
+ * behind that, until a half is filled; or in one kernel that does all of it (gather.cl), which each
+ * rank launches once they have met. Who fills a half, its own or its slot of another rank's, has
+ * waited, in the exchange before, until the others were there, and so had copied what they wanted
+ * of what was there two exchanges ago. */
 #include "runtime/core/internal.h"
 
 #include <stdlib.h>
@@ -372,6 +373,13 @@ static bool rt_gathers_by_kernel(const rt_ctx *ctx, const rt_gathered *gs, int n
     return can;
 }
 
+/* Of a half, for each rank but its own. */
+static int64_t rt_slot(int ranks)
+{
+    enum { ALIGN = 128 };
+    return RT_WINDOW_HALF / (ranks > 1 ? ranks - 1 : 1) / ALIGN * ALIGN;
+}
+
 static int rt_gather_part(rt_ctx *ctx, const rt_gathered *gs, int n, int half, int64_t done,
                           int64_t most)
 {
@@ -380,6 +388,7 @@ static int rt_gather_part(rt_ctx *ctx, const rt_gathered *gs, int n, int half, i
                             .n = n,
                             .windows = w->of,
                             .half = half * (int64_t)RT_WINDOW_HALF,
+                            .slot = rt_slot(ctx->config.at.ranks),
                             .words = 2 * (int64_t)RT_WINDOW_HALF,
                             .done = done,
                             .most = most,
@@ -391,14 +400,14 @@ static int rt_gather_by_kernel(rt_ctx *ctx, const rt_gathered *gs, int n, const 
 {
     enum { ALIGN = 16 }; /* in streams: gather.cl */
     const rt_place *p = &ctx->config.at;
-    int64_t longest = 0; /* that of rank 0 */
+    int64_t longest = 0, slot = rt_slot(p->ranks); /* that of rank 0 */
     for (int k = 0; k < n; k++)
         longest += (rt_bytes_of(&gs[k], 0) + ALIGN - 1) / ALIGN * ALIGN;
-    for (int64_t done = 0; done < longest; done += RT_WINDOW_HALF) {
+    for (int64_t done = 0; done < longest; done += slot) {
         /* Behind the agreement the others' devices wait for this one, whatever the time. */
         int rc = rt_half_asked(ctx, rt_limit_ahead(ctx));
         rc = rt_agree_of(ctx, rc, RT_AT_ROWS, at[p->ranks]);
-        int64_t most = rt_least(longest - done, RT_WINDOW_HALF);
+        int64_t most = rt_least(longest - done, slot);
         if (rc)
             return rc;
         if (rt_gather_part(ctx, gs, n, rt_half_next(ctx), done, most)) {
@@ -425,6 +434,21 @@ static int rt_gather_by_hosts(rt_ctx *ctx, const rt_gathered *gs, int n, const i
     return rc;
 }
 
+/* This rank's own get to their places. */
+static int rt_own_in_place(rt_ctx *ctx, rt_gathered *gs, int n)
+{
+    int rank = ctx->config.at.rank, rc = RT_OK;
+    for (int k = 0; k < n && rc == RT_OK; k++) {
+        rt_gathered *g = &gs[k];
+        if (g->from != g->mem)
+            rc = rt_copy_buffer(ctx, g->mem->buf, g->at[rank], g->from->buf, g->own,
+                                rt_bytes_of(g, rank), g->mem->name);
+        g->from = g->mem;
+        g->own = g->at[rank];
+    }
+    return rc;
+}
+
 /* Those that wait, as one message. */
 static int rt_gather_waiting(rt_ctx *ctx)
 {
@@ -434,29 +458,45 @@ static int rt_gather_waiting(rt_ctx *ctx)
     int64_t *at = rt_streams(&ctx->config, s->waiting, n);
     int64_t others = at[ctx->config.at.ranks] - (at[rank + 1] - at[rank]);
     int rc = rt_windows_open(ctx);
+    bool by_kernel = rc == RT_OK && rt_gathers_by_kernel(ctx, s->waiting, n);
     s->n_waiting = 0;
+    if (rc == RT_OK && !by_kernel)
+        rc = rt_own_in_place(ctx, s->waiting, n);
     if (rc == RT_OK)
-        rc = rt_gathers_by_kernel(ctx, s->waiting, n) ? rt_gather_by_kernel(ctx, s->waiting, n, at)
-             : s->windows.of                          ? rt_gather_by_windows(ctx, s->waiting, n, at)
-                                                      : rt_gather_by_hosts(ctx, s->waiting, n, at);
+        rc = by_kernel       ? rt_gather_by_kernel(ctx, s->waiting, n, at)
+             : s->windows.of ? rt_gather_by_windows(ctx, s->waiting, n, at)
+                             : rt_gather_by_hosts(ctx, s->waiting, n, at);
     free(at);
     for (int k = 0; k < n; k++)
         free(s->waiting[k].at);
     return rt_exchange_done(ctx, RT_WHOLES, others, began, rc);
 }
 
-RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, int64_t first, int64_t rows, int64_t row_bytes,
-                     bool waits)
+RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, const rt_placed *part, int64_t first, int64_t rows,
+                     int64_t row_bytes, bool waits)
 {
     rt_ranks_state *s = &ctx->ranks;
+    int rank = ctx->config.at.rank;
     int64_t *at = first == RT_SHARE ? rt_rows_of_ranks(&ctx->config, rows, row_bytes)
                                     : rt_rows_told(ctx, first, rows, row_bytes);
-    if (!at) {
+    rt_gathered g = {.mem = mem, .from = mem, .at = at, .even = first == RT_SHARE};
+    int rc = at ? RT_OK : RT_ERR;
+    if (rc == RT_OK) {
+        g.own = at[rank];
+        if (part && part->at == g.own && part->bytes == rt_bytes_of(&g, rank)) {
+            g.from = part->mem;
+            g.own = 0;
+        } else if (part) {
+            rc = rt_copy(ctx, mem, part->at, part->mem, 0, part->bytes);
+        }
+    }
+    if (rc) {
         while (s->n_waiting > 0)
             free(s->waiting[--s->n_waiting].at);
-        return RT_ERR;
+        free(at);
+        return rc;
     }
-    s->waiting[s->n_waiting++] = (rt_gathered){mem, at, at[ctx->config.at.rank], first == RT_SHARE};
+    s->waiting[s->n_waiting++] = g;
     return waits && s->n_waiting < RT_TOGETHER ? RT_OK : rt_gather_waiting(ctx);
 }
 
@@ -537,7 +577,7 @@ RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t 
                  ? rt_beside_by_windows(ctx, mem, &s)
                  : rt_beside_by_hosts(ctx, mem, &s);
     } else if (rc == RT_OK) { /* it is spread over several ranks */
-        char *all = rt_all_rows(ctx, &(rt_gathered){mem, at, s.own_at, true}, 1, at);
+        char *all = rt_all_rows(ctx, &(rt_gathered){mem, mem, at, s.own_at, true}, 1, at);
         rc = all ? rt_write(ctx, mem, s.low_at, s.low, all + begin - s.low) : RT_ERR;
         if (rc == RT_OK)
             rc = rt_write(ctx, mem, s.high_at, s.high, all + end);

@@ -28,7 +28,7 @@ static int rt_reparted(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t row_bytes
         rc = rt_copy(ctx, to, shared ? 0 : begin, mem, shared ? begin : 0, own);
     rc = rt_agree(ctx, rc, RT_AT_ROWS);
     if (rc == RT_OK && !shared)
-        rc = rt_agree(ctx, rt_gather(ctx, to, RT_SHARE, rows, row_bytes, false), RT_AT_ROWS);
+        rc = rt_agree(ctx, rt_gather(ctx, to, NULL, RT_SHARE, rows, row_bytes, false), RT_AT_ROWS);
     if (rc == RT_OK) {
         rt_exchange_blocks(mem, to);
         mem->rows = shared ? rows : 0;

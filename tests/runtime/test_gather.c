@@ -56,36 +56,44 @@ static uint mf_told(const uint *at)
 typedef struct {
     int ranks, n, groups;
     long each[MOST_ARRAYS], total[MOST_ARRAYS]; /* bytes */
-    long half, longest, piece;                  /* of windows, streams, pieces */
+    long slot, longest, piece;                  /* of windows, streams, pieces */
+    bool apart[MOST_ARRAYS];                    /* each rank's rows are not in their place */
 } Exchange;
 
 typedef struct {
     int rank, n;
     const Exchange *exchanges;
-    uchar **windows, *arrays[LAUNCHES][MOST_ARRAYS];
+    uchar **windows, *arrays[LAUNCHES][MOST_ARRAYS], *own[LAUNCHES][MOST_ARRAYS];
 } Rank;
 
 /* A launch's work-item. */
 typedef struct {
     const Rank *of;
     const Exchange *e;
-    uchar **arrays;
+    uchar **arrays, **own;
     int group, item;
     uint turn;
     long half_at, done, most;
     pthread_barrier_t *meeting;
 } Item;
 
+static long half_of(const Exchange *e)
+{
+    return e->slot * max(1, e->ranks - 1);
+}
+
 static void *work(void *arg)
 {
     const Item *i = arg;
     const Exchange *e = i->e;
     local_id = i->item, group_id = i->group, groups = e->groups, meeting = i->meeting;
-    uchar **w = i->of->windows, **a = i->arrays;
+    uchar **w = i->of->windows, **a = i->arrays, **own = i->own;
 #define WINDOW(k) w[k < e->ranks ? k : 0],
-#define ARRAY(k)  k < e->n ? a[k] : w[0], k < e->n ? e->each[k] : 0, k < e->n ? e->total[k] : 0,
-    mf_gather(MF_OF_8(WINDOW) MF_OF_8(ARRAY) e->n, i->of->rank, e->ranks, i->half_at, 2 * e->half,
-              i->done, i->most, e->piece, i->turn);
+#define ARRAY(k)                                                                                   \
+    k < e->n ? a[k] : w[0], k < e->n ? own[k] : w[0], k < e->n ? e->each[k] : 0,                   \
+        k < e->n ? e->total[k] : 0,
+    mf_gather(MF_OF_8(WINDOW) MF_OF_8(ARRAY) e->n, i->of->rank, e->ranks, i->half_at, e->slot,
+              2 * half_of(e), i->done, i->most, e->piece, i->turn);
     return NULL;
 }
 
@@ -118,13 +126,14 @@ static void *rank(void *arg)
     int half = 0; /* numbers begin again at once */
     for (int x = 0; x < r->n; x++) {
         const Exchange *e = &r->exchanges[x];
-        for (long done = 0; done < e->longest; done += e->half, half = !half) {
-            long most = min(e->longest - done, e->half);
+        for (long done = 0; done < e->longest; done += e->slot, half = !half) {
+            long most = min(e->longest - done, e->slot);
             launch((Item){.of = r,
                           .e = e,
                           .arrays = r->arrays[x],
+                          .own = r->own[x],
                           .turn = turn,
-                          .half_at = half * e->half,
+                          .half_at = half * half_of(e),
                           .done = done,
                           .most = most});
             turn += (uint)((most + e->piece - 1) / e->piece);
@@ -141,18 +150,19 @@ static long below(long n)
     return rand_r(&seed) % n;
 }
 
-static Exchange random_exchange(int ranks, long half)
+static Exchange random_exchange(int ranks, long slot)
 {
     static const long rows_of[] = {1, 2, 4, 12, 16, 48};
-    Exchange e = {.ranks = ranks, .half = half, .n = 1 + (int)below(MOST_ARRAYS)};
+    Exchange e = {.ranks = ranks, .slot = slot, .n = 1 + (int)below(MOST_ARRAYS)};
     for (int k = 0; k < e.n; k++) {
         long row = rows_of[below(6)], rows = 1 + below(1 + below(900));
         e.each[k] = (rows + ranks - 1) / ranks * row;
         e.total[k] = rows * row;
         e.longest += (e.each[k] + 15) / 16 * 16;
+        e.apart[k] = below(2);
     }
     e.groups = 1 + (int)below(MOST_GROUPS);
-    e.piece = 16 * (1 + below(half / 16));
+    e.piece = 16 * (1 + below(slot / 16));
     return e;
 }
 
@@ -171,6 +181,16 @@ static uchar *array_of(const Exchange *e, int exchange, int k, int r)
     return a;
 }
 
+/* Rank r's rows of it, which are then not in their place. */
+static uchar *own_of(const Exchange *e, int k, int r, uchar *array)
+{
+    long at = min(r * e->each[k], e->total[k]), bytes = min(e->each[k], e->total[k] - at);
+    uchar *own = aligned_alloc(16, (size_t)(bytes + 16) / 16 * 16);
+    memcpy(own, array + at, (size_t)bytes);
+    memset(array + at, 0, (size_t)bytes);
+    return own;
+}
+
 static bool as_expected(const Rank *r, const Exchange *es)
 {
     bool ok = true;
@@ -179,6 +199,8 @@ static bool as_expected(const Rank *r, const Exchange *es)
             uchar *want = array_of(&es[x], x, k, -1);
             ok = ok && memcmp(want, r->arrays[x][k], (size_t)es[x].total[k]) == 0;
             free(want);
+            if (es[x].apart[k])
+                free(r->own[x][k]);
             free(r->arrays[x][k]);
         }
     return ok;
@@ -188,14 +210,14 @@ static bool gathers(unsigned which)
 {
     seed = which;
     int ranks = which == 0 ? MOST_RANKS : 1 + (int)below(4);
-    long half = 16 * (4 + below(200));
+    long slot = 16 * (4 + below(which % 2 ? 12 : 200)), half = slot * max(1, ranks - 1);
     Exchange es[LAUNCHES];
     Rank all[MOST_RANKS];
     pthread_t threads[MOST_RANKS];
     uchar *windows[MOST_RANKS];
     size_t bytes = (size_t)(2 * half) + sizeof(uint) * MOST_RANKS * MOST_GROUPS * MF_SPREAD;
     for (int x = 0; x < LAUNCHES; x++)
-        es[x] = random_exchange(ranks, half);
+        es[x] = random_exchange(ranks, slot);
     for (int r = 0; r < ranks; r++) {
         windows[r] = aligned_alloc(16, bytes);
         memset(windows[r], 0, bytes);
@@ -203,8 +225,11 @@ static bool gathers(unsigned which)
             *w = 0x7ffffff0; /* what was told so far */
         all[r] = (Rank){.rank = r, .n = LAUNCHES, .exchanges = es, .windows = windows};
         for (int x = 0; x < LAUNCHES; x++)
-            for (int k = 0; k < es[x].n; k++)
-                all[r].arrays[x][k] = array_of(&es[x], x, k, r);
+            for (int k = 0; k < es[x].n; k++) {
+                uchar *a = array_of(&es[x], x, k, r);
+                all[r].arrays[x][k] = a;
+                all[r].own[x][k] = es[x].apart[k] ? own_of(&es[x], k, r, a) : a;
+            }
     }
     for (int r = 0; r < ranks; r++)
         pthread_create(&threads[r], NULL, rank, &all[r]);
