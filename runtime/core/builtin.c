@@ -63,14 +63,16 @@ enum {
     RT_B_ROWS = 22
 };
 
-static const rt_kernel_def rt_builtin_table[] = {RT_B_ELEM(uchar, 1, RT_B_TILES) RT_B_ELEM(
-    ushort, 2, RT_B_TILES) RT_B_ELEM(uint, 4, RT_B_TILES) RT_B_ELEM(ulong, 8, RT_B_SMALL_TILES){
-    .name = "mf_gather",
-    .source = rt_text_gather_cl,
-    .prov = "built-in",
-    .defines = (const rt_define[]){{"GROUPS", RT_B_TEXT(RT_GATHER_GROUPS)}, {NULL, NULL}},
-    .fixed_group = true}};
-enum { RT_B_GATHER = 4 * RT_B_ROWS };
+#define RT_B_OF_RANKS(kernel)                                                                      \
+    .name = #kernel, .source = rt_text_gather_cl, .prov = "built-in",                              \
+    .defines = (const rt_define[]){{"GROUPS", RT_B_TEXT(RT_GATHER_GROUPS)}, {NULL, NULL}},         \
+    .fixed_group = true
+
+static const rt_kernel_def rt_builtin_table[] = {
+    RT_B_ELEM(uchar, 1, RT_B_TILES) RT_B_ELEM(ushort, 2, RT_B_TILES) RT_B_ELEM(uint, 4, RT_B_TILES)
+        RT_B_ELEM(ulong, 8, RT_B_SMALL_TILES){RT_B_OF_RANKS(mf_gather)},
+    {RT_B_OF_RANKS(mf_beside)}};
+enum { RT_B_GATHER = 4 * RT_B_ROWS, RT_B_BESIDE };
 
 /* The kernel in a row above, for elements of this size. */
 static int rt_builtin(const rt_ctx *ctx, int elem, int row)
@@ -240,38 +242,67 @@ static int rt_kernel_copy(rt_ctx *ctx, const rt_copied *c)
                           c->n, 2 * c->n * c->elem, 5 + 3 * MOST, args);
 }
 
-/* --- What all ranks get --- */
+/* --- What ranks get from each other --- */
 
-static int rt_kernel_gather(rt_ctx *ctx, const rt_gathering *g)
+/* Kernel `row`, with its own n arguments between the windows and where ranks meet; `most` bytes of
+ * what one gives another are given by so many groups, which tell each other `tells` times. */
+static int rt_launch_of_ranks(rt_ctx *ctx, int row, const rt_meeting *m, int n, const rt_arg *own,
+                              int64_t most, int64_t tells)
 {
-    enum { MOST = RT_TOGETHER, GROUP = 512, FOR_EACH = 16 * GROUP, PIECE = 4 << 20, N = 5 * MOST };
+    enum { MOST = RT_TOGETHER, GROUP = 512, FOR_EACH = 16 * GROUP, ARGS = 6 * MOST + 16 };
     const rt_place *p = &ctx->config.at;
-    int64_t groups = 1 + g->most / FOR_EACH, local = GROUP;
-    int64_t piece = g->most < PIECE ? g->most + 16 - g->most % 16 : PIECE;
+    int64_t groups = 1 + most / FOR_EACH, local = GROUP;
     int64_t global = (groups < RT_GATHER_GROUPS ? groups : RT_GATHER_GROUPS) * GROUP;
-    const rt_arg rest[] = {
-        RT_A_I32(g->n),    RT_A_I32(p->rank),          RT_A_I32(p->ranks), RT_A_I64(g->half),
-        RT_A_I64(g->slot), RT_A_I64(g->words),         RT_A_I64(g->done),  RT_A_I64(g->most),
-        RT_A_I64(piece),   RT_A_I32((int32_t)*g->turn)};
-    enum { MORE = sizeof rest / sizeof *rest };
-    rt_arg args[N + MORE];
-    for (int k = 0; k < MOST; k++) {
-        const rt_gathered *a = k < g->n ? &g->arrays[k] : NULL;
-        args[k] = (rt_arg)RT_A_MEM(&g->windows[k < p->ranks ? k : 0].whole);
-        rt_arg *of = args + MOST + 4 * k;
-        of[0] = (rt_arg)RT_A_MEM(a ? a->mem : &g->windows[0].whole);
-        of[1] = (rt_arg)RT_A_MEM(a ? a->from : &g->windows[0].whole);
-        of[2] = (rt_arg)RT_A_I64(a ? a->at[1] : 0);
-        of[3] = (rt_arg)RT_A_I64(a ? a->at[p->ranks] : 0);
-    }
-    memcpy(args + N, rest, sizeof rest);
-    *g->turn += (g->most + piece - 1) / piece;
-    int kernel = ctx->prog->n_kernels + RT_B_GATHER;
+    const rt_arg rest[] = {RT_A_I32(p->rank), RT_A_I32(p->ranks), RT_A_I64(m->half),
+                           RT_A_I64(m->slot), RT_A_I64(m->words), RT_A_I32((int32_t)*m->turn)};
+    rt_arg args[ARGS];
+    for (int k = 0; k < MOST; k++)
+        args[k] = (rt_arg)RT_A_MEM(&m->windows[k < p->ranks ? k : 0].whole);
+    memcpy(args + MOST, own, (size_t)n * sizeof *own);
+    memcpy(args + MOST + n, rest, sizeof rest);
+    *m->turn += tells;
+    n += MOST + (int)(sizeof rest / sizeof *rest);
     /* No launch of a loop: the copies in whose place it stands are none. */
-    int rc = rt_launch_once(ctx, kernel, 1, &global, &local, N + MORE, args, NULL, 0);
-    if (rc == RT_OK && ctx->profiling)
-        ctx->kernels[kernel].bytes += 2.0 * (double)g->most * p->ranks;
-    return rc;
+    return rt_launch_once(ctx, ctx->prog->n_kernels + row, 1, &global, &local, n, args, NULL, 0);
+}
+
+static void rt_profile_of_ranks(rt_ctx *ctx, int row, int64_t bytes)
+{
+    if (ctx->profiling)
+        ctx->kernels[ctx->prog->n_kernels + row].bytes += (double)bytes;
+}
+
+static int rt_kernel_gather(rt_ctx *ctx, const rt_meeting *m, const rt_gathered *arrays, int n,
+                            int64_t done, int64_t most)
+{
+    enum { MOST = RT_TOGETHER, PIECE = 4 << 20, EACH = 4 };
+    int ranks = ctx->config.at.ranks;
+    int64_t piece = most < PIECE ? most + 16 - most % 16 : PIECE;
+    const rt_arg rest[] = {RT_A_I32(n), RT_A_I64(done), RT_A_I64(most), RT_A_I64(piece)};
+    enum { MORE = sizeof rest / sizeof *rest };
+    rt_arg args[EACH * MOST + MORE];
+    for (int k = 0; k < MOST; k++) {
+        const rt_gathered *a = k < n ? &arrays[k] : NULL;
+        rt_arg *of = args + EACH * k;
+        of[0] = (rt_arg)RT_A_MEM(a ? a->mem : &m->windows[0].whole);
+        of[1] = (rt_arg)RT_A_MEM(a ? a->from : &m->windows[0].whole);
+        of[2] = (rt_arg)RT_A_I64(a ? a->at[1] : 0);
+        of[3] = (rt_arg)RT_A_I64(a ? a->at[ranks] : 0);
+    }
+    memcpy(args + EACH * MOST, rest, sizeof rest);
+    rt_profile_of_ranks(ctx, RT_B_GATHER, 2 * most * ranks);
+    return rt_launch_of_ranks(ctx, RT_B_GATHER, m, EACH * MOST + MORE, args, most,
+                              (most + piece - 1) / piece);
+}
+
+static int rt_kernel_beside(rt_ctx *ctx, const rt_meeting *m, rt_mem *mem, const rt_sides *s,
+                            int64_t most)
+{
+    const rt_arg args[] = {RT_A_MEM(mem),          RT_A_I64(s->own_at), RT_A_I64(s->own),
+                           RT_A_I64(s->low),       RT_A_I64(s->high),   RT_A_I64(s->give_low),
+                           RT_A_I64(s->give_high), RT_A_I64(s->row)};
+    rt_profile_of_ranks(ctx, RT_B_BESIDE, 2 * (s->low + s->high + s->give_low + s->give_high));
+    return rt_launch_of_ranks(ctx, RT_B_BESIDE, m, sizeof args / sizeof *args, args, most, 1);
 }
 
 RT_API const rt_builtins *rt_builtins_by_kernels(void)
@@ -283,7 +314,8 @@ RT_API const rt_builtins *rt_builtins_by_kernels(void)
                                            .iota = rt_kernel_iota,
                                            .transpose = rt_kernel_transpose,
                                            .copy = rt_kernel_copy,
-                                           .gather = rt_kernel_gather};
+                                           .gather = rt_kernel_gather,
+                                           .beside = rt_kernel_beside};
     return &by_kernels;
 }
 

@@ -251,8 +251,8 @@ typedef struct {
     rt_dim dims[RT_MOST_DIMS];
 } rt_copied;
 
-/* Memory of a rank's device that the others' copy from, in two halves, and a mark for each: where
- * it has been filled. */
+/* Memory of a rank's device that the others' copy from or into, in two halves, and a mark for each:
+ * where it has been filled. */
 typedef struct {
     rt_mem whole;
     rt_dev_mark *filled[2];
@@ -260,26 +260,26 @@ typedef struct {
 
 /* Rows of an array of which each rank has some. */
 typedef struct {
-    rt_mem *mem;
-    rt_mem *from; /* this rank's are there, where that begins; mem: in their place */
-    int64_t *at;  /* the byte where each rank's begin; and how many there are */
-    int64_t own;  /* the byte of `from` where this rank's begin */
-    bool even;    /* they are shares, as many for each as there are */
+    rt_mem *mem, *from; /* this rank's are in `from`, from byte `own` on; mem: in their place */
+    int64_t *at, own;   /* the byte where each rank's begin; and how many there are */
+    bool even;          /* they are shares, as many for each as there are */
 } rt_gathered;
 enum { RT_TOGETHER = 8 }; /* arrays in a message */
 
-/* A message whose arrays are even, or a part of it: of each rank's rows, one array's behind the
- * other's, `most` bytes from byte `done` on. */
+/* Where kernels of all ranks meet. */
 #define RT_GATHER_GROUPS 128 /* work-groups that take part in it, at most */
 typedef struct {
-    const rt_gathered *arrays;
-    int n;
     rt_rank_window *windows;
-    int64_t half, slot; /* where in each they go, in slots of so many bytes for each other rank */
+    int64_t half, slot; /* where in each they write: slots of so many bytes for each other rank */
     int64_t words;      /* where groups tell each other */
-    int64_t done, most;
-    int64_t *turn; /* how often these have told each other so far */
-} rt_gathering;
+    int64_t *turn;      /* how often these have told each other so far */
+} rt_meeting;
+
+/* A block of a rank's own rows and what lies beside them, in bytes, as far as there are such rows:
+ * what it wants, and what it gives. */
+typedef struct {
+    int64_t low, high, own, low_at, own_at, high_at, give_low, give_high, row;
+} rt_sides;
 
 /* How built-in operations are done, as rt.h tells of them, where there is something to do that is
  * no plain copy; and the kernels that are launched for that. */
@@ -291,7 +291,11 @@ typedef struct {
                 int64_t step);
     int (*transpose)(rt_ctx *ctx, const rt_matrices *m);
     int (*copy)(rt_ctx *ctx, const rt_copied *c);
-    int (*gather)(rt_ctx *ctx, const rt_gathering *g); /* NULL: not by kernels of all ranks */
+    /* By kernels of all ranks, or NULL. A message of n arrays that are even, or a part of it: of
+     * each rank's rows, one array's behind the other's, `most` bytes from byte `done` on. */
+    int (*gather)(rt_ctx *ctx, const rt_meeting *m, const rt_gathered *arrays, int n, int64_t done,
+                  int64_t most);
+    int (*beside)(rt_ctx *ctx, const rt_meeting *m, rt_mem *mem, const rt_sides *s, int64_t most);
 } rt_builtins;
 
 /* What has been told of building kernels. */

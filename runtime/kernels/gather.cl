@@ -1,5 +1,7 @@
-/* A built-in kernel: of arrays of which each rank has a part all ranks get the whole, through windows
- * (runtime/values/exchange.c). It runs on the devices of all ranks, whose groups wait for each other: a group copies its part
+/* Built-in kernels that run on the devices of all ranks, whose groups wait for each other (runtime/values/exchange.c).
+ *
+ * mf_beside: each rank gets rows of the ranks beside it. mf_gather: of arrays of which each rank has a part all ranks get the
+ * whole. That goes through windows: a group copies its part
  * of the rank's own rows into the window of each other rank, where this one has a slot, tells the group of the same number
  * there so, and copies from its rank's window what these have told it of. So groups of one launch do not wait for each other,
  * and each copies what was written by one. Devices write to each other faster than they read, and nobody waits for it.
@@ -92,14 +94,36 @@ static inline long mf_slot(int r, int of, int ranks, long slot)
     return (r + ranks - of - 1) % ranks * slot;
 }
 
+/* The word of rank `of` at which this group hears from rank r's. */
+static inline __global uint *mf_word(__global uchar *const *windows, long words, int of, int r)
+{
+    return (__global uint *)(windows[of] + words) + (r * GROUPS + get_group_id(0)) * MF_SPREAD;
+}
+
+/* What the group has done so far is done, and the other ranks' are told. */
+static inline void mf_tell_all(__global uchar *const *windows, long words, int rank, int ranks, uint turn)
+{
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int r = get_local_id(0); r < ranks; r += get_local_size(0))
+        if (r != rank)
+            mf_tell(mf_word(windows, words, r, rank), turn);
+}
+
+static inline void mf_await_all(__global uchar *const *windows, long words, int rank, int ranks, uint turn)
+{
+    for (int r = get_local_id(0); r < ranks; r += get_local_size(0))
+        while (r != rank && (int)(mf_told(mf_word(windows, words, rank, r)) - turn) < 0)
+            ;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+}
+
 /* place: the byte of windows where slots, of `slot` bytes each, begin with the stream's byte `done`; words: where those of
  * others begin. */
-__kernel void mf_gather(MF_OF_8(MF_WINDOW_OF) MF_OF_8(MF_ARRAY_OF) int n, int rank, int ranks, long place, long slot, long words,
-                        long done, long most, long piece, uint turn)
+__kernel void mf_gather(MF_OF_8(MF_WINDOW_OF) MF_OF_8(MF_ARRAY_OF) int n, long done, long most, long piece, int rank, int ranks,
+                        long place, long slot, long words, uint turn)
 {
     __global uchar *const windows[] = {MF_OF_8(MF_NAME_OF)};
     const mf_array arrays[] = {MF_OF_8(MF_PARTS_OF)};
-    const int me = get_local_id(0), size = get_local_size(0), group = get_group_id(0);
     for (long at = -piece; at < most; at += piece, turn++) {
         const long next = at + piece;
         if (next < most) {
@@ -108,18 +132,12 @@ __kernel void mf_gather(MF_OF_8(MF_WINDOW_OF) MF_OF_8(MF_ARRAY_OF) int n, int ra
                 const int r = (rank + k) % ranks;
                 mf_rows(arrays, n, rank, MF_GIVE, windows[r] + place + mf_slot(rank, r, ranks, slot) + next, done + next, to);
             }
-            barrier(CLK_GLOBAL_MEM_FENCE);
-            for (int r = me; r < ranks; r += size)
-                if (r != rank)
-                    mf_tell((__global uint *)(windows[r] + words) + (rank * GROUPS + group) * MF_SPREAD, turn + 1);
+            mf_tell_all(windows, words, rank, ranks, turn + 1);
             mf_rows(arrays, n, rank, MF_KEEP, windows[rank], done + next, to);
         }
         if (at < 0)
             continue;
-        for (int r = me; r < ranks; r += size)
-            while (r != rank && (int)(mf_told((__global uint *)(windows[rank] + words) + (r * GROUPS + group) * MF_SPREAD) - turn) < 0)
-                ;
-        barrier(CLK_GLOBAL_MEM_FENCE);
+        mf_await_all(windows, words, rank, ranks, turn);
         for (int k = 1; k < ranks; k++) {
             const int r = (rank + k) % ranks;
             mf_rows(arrays, n, r, MF_TAKE, windows[rank] + place + mf_slot(r, rank, ranks, slot) + at, done + at,
@@ -127,8 +145,34 @@ __kernel void mf_gather(MF_OF_8(MF_WINDOW_OF) MF_OF_8(MF_ARRAY_OF) int n, int ra
         }
     }
 }
+
+/* Of `own` bytes of rows from byte `at` of the block on the rank before gets the first give_low, and the rank behind the last
+ * give_high; the `low` bytes before them are what that one gives, the `high` bytes behind them what this one does. Rows are of
+ * `unit` bytes. Ranks that are not beside tell each other, too: they know then that slots are free. */
+__kernel void mf_beside(MF_OF_8(MF_WINDOW_OF) __global uchar *block, long at, long own, long low, long high, long give_low,
+                        long give_high, long unit, int rank, int ranks, long place, long slot, long words, uint turn)
+{
+    __global uchar *const windows[] = {MF_OF_8(MF_NAME_OF)};
+    __global uchar *const mine = windows[rank] + place, *const rows = block + at;
+    const int before = rank - 1, behind = rank + 1;
+    if (give_low > 0)
+        mf_move(windows[before] + place + mf_slot(rank, before, ranks, slot), rows, give_low, unit);
+    if (give_high > 0)
+        mf_move(windows[behind] + place + mf_slot(rank, behind, ranks, slot), rows + own - give_high, give_high, unit);
+    mf_tell_all(windows, words, rank, ranks, turn + 1);
+    mf_await_all(windows, words, rank, ranks, turn + 1);
+    if (low > 0)
+        mf_move(rows - low, mine + mf_slot(before, rank, ranks, slot), low, unit);
+    if (high > 0)
+        mf_move(rows + own, mine + mf_slot(behind, rank, ranks, slot), high, unit);
+}
 #else
 __kernel void mf_gather(__global int *x)
+{
+    x[0] = 0;
+}
+
+__kernel void mf_beside(__global int *x)
 {
     x[0] = 0;
 }

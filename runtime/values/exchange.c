@@ -380,20 +380,38 @@ static int64_t rt_slot(int ranks)
     return RT_WINDOW_HALF / (ranks > 1 ? ranks - 1 : 1) / ALIGN * ALIGN;
 }
 
+static rt_meeting rt_meeting_at(rt_ctx *ctx, int half)
+{
+    rt_windows *w = &ctx->ranks.windows;
+    return (rt_meeting){.windows = w->of,
+                        .half = half * (int64_t)RT_WINDOW_HALF,
+                        .slot = rt_slot(ctx->config.at.ranks),
+                        .words = 2 * (int64_t)RT_WINDOW_HALF,
+                        .turn = &w->told};
+}
+
 static int rt_gather_part(rt_ctx *ctx, const rt_gathered *gs, int n, int half, int64_t done,
                           int64_t most)
 {
-    rt_windows *w = &ctx->ranks.windows;
-    const rt_gathering g = {.arrays = gs,
-                            .n = n,
-                            .windows = w->of,
-                            .half = half * (int64_t)RT_WINDOW_HALF,
-                            .slot = rt_slot(ctx->config.at.ranks),
-                            .words = 2 * (int64_t)RT_WINDOW_HALF,
-                            .done = done,
-                            .most = most,
-                            .turn = &w->told};
-    return ctx->builtins->gather(ctx, &g);
+    const rt_meeting m = rt_meeting_at(ctx, half);
+    return ctx->builtins->gather(ctx, &m, gs, n, done, most);
+}
+
+/* What hosts do before their devices wait for each other in a kernel: behind the agreement they do,
+ * whatever the time. */
+static int rt_before_meeting(rt_ctx *ctx, rt_where where, int64_t bytes)
+{
+    return rt_agree_of(ctx, rt_half_asked(ctx, rt_limit_ahead(ctx)), where, bytes);
+}
+
+/* The kernel was launched, or all ranks end, as the others' devices wait for it. */
+static int rt_met(rt_ctx *ctx, int rc)
+{
+    if (rc) {
+        fprintf(stderr, "%s: rank %d: %s\n", ctx->prog->name, ctx->config.at.rank, ctx->error);
+        ctx->config.comm->stop();
+    }
+    return rc;
 }
 
 static int rt_gather_by_kernel(rt_ctx *ctx, const rt_gathered *gs, int n, const int64_t *at)
@@ -404,17 +422,10 @@ static int rt_gather_by_kernel(rt_ctx *ctx, const rt_gathered *gs, int n, const 
     for (int k = 0; k < n; k++)
         longest += (rt_bytes_of(&gs[k], 0) + ALIGN - 1) / ALIGN * ALIGN;
     for (int64_t done = 0; done < longest; done += slot) {
-        /* Behind the agreement the others' devices wait for this one, whatever the time. */
-        int rc = rt_half_asked(ctx, rt_limit_ahead(ctx));
-        rc = rt_agree_of(ctx, rc, RT_AT_ROWS, at[p->ranks]);
         int64_t most = rt_least(longest - done, slot);
-        if (rc)
-            return rc;
-        if (rt_gather_part(ctx, gs, n, rt_half_next(ctx), done, most)) {
-            fprintf(stderr, "%s: rank %d: %s\n", ctx->prog->name, p->rank, ctx->error);
-            ctx->config.comm->stop();
+        if (rt_before_meeting(ctx, RT_AT_ROWS, at[p->ranks]) ||
+            rt_met(ctx, rt_gather_part(ctx, gs, n, rt_half_next(ctx), done, most)))
             return RT_ERR;
-        }
     }
     return RT_OK;
 }
@@ -502,13 +513,6 @@ RT_API int rt_gather(rt_ctx *ctx, rt_mem *mem, const rt_placed *part, int64_t fi
 
 /* --- Rows beside ------------------------------------------------------------------------------ */
 
-/* A block of a rank's own rows and what lies beside them, in bytes, as far as there are such rows:
- * what it wants, and what it gives. */
-typedef struct {
-    int64_t low, high, own, low_at, own_at, high_at;
-    int64_t give_low, give_high;
-} rt_sides;
-
 /* From the ranks beside this one, which have all of it: in a window what is given to the rank
  * before lies in front of its half, and what is given to the next one in the middle. */
 static int rt_beside_by_windows(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
@@ -531,6 +535,22 @@ static int rt_beside_by_windows(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
         rc = rt_copy_buffer(ctx, mem->buf, s->high_at, of[rank + 1].whole.buf, half, s->high,
                             mem->name);
     return rc;
+}
+
+/* As rt_gathers_by_kernel. */
+static bool rt_beside_kernel_can(const rt_ctx *ctx, const rt_sides *s, int64_t most)
+{
+    enum { BYTES = 1 << 18 };
+    return ctx->ranks.windows.meet && most <= rt_slot(ctx->config.at.ranks) &&
+           (s->row % 4 == 0 || most <= BYTES);
+}
+
+static int rt_beside_by_kernel(rt_ctx *ctx, rt_mem *mem, const rt_sides *s, int64_t most)
+{
+    if (rt_before_meeting(ctx, RT_AT_SIDES, most))
+        return RT_ERR;
+    const rt_meeting m = rt_meeting_at(ctx, rt_half_next(ctx));
+    return rt_met(ctx, ctx->builtins->beside(ctx, &m, mem, s, most));
 }
 
 static int rt_beside_by_hosts(rt_ctx *ctx, rt_mem *mem, const rt_sides *s)
@@ -560,7 +580,7 @@ RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t 
     const rt_config *c = &ctx->config;
     int64_t *at = rt_rows_of_ranks(c, rows, row_bytes), each = mf_share(rows, c->at.ranks);
     int64_t begin = at[c->at.rank], end = at[c->at.rank + 1], total = at[c->at.ranks];
-    rt_sides s = {.own = end - begin, .own_at = low * row_bytes};
+    rt_sides s = {.own = end - begin, .own_at = low * row_bytes, .row = row_bytes};
     if (s.own > 0) { /* who has no rows wants none, and has none to give */
         s.low = rt_least(begin, low * row_bytes);
         s.high = rt_least(total - end, high * row_bytes);
@@ -573,7 +593,8 @@ RT_API int rt_halo(rt_ctx *ctx, rt_mem *mem, int64_t rows, int64_t low, int64_t 
     double began = rt_seconds();
     int rc = rt_windows_open(ctx);
     if (rc == RT_OK && low <= each && high <= each) {
-        rc = most <= RT_WINDOW_HALF / 2 && ctx->ranks.windows.of
+        rc = rt_beside_kernel_can(ctx, &s, most) ? rt_beside_by_kernel(ctx, mem, &s, most)
+             : most <= RT_WINDOW_HALF / 2 && ctx->ranks.windows.of
                  ? rt_beside_by_windows(ctx, mem, &s)
                  : rt_beside_by_hosts(ctx, mem, &s);
     } else if (rc == RT_OK) { /* it is spread over several ranks */

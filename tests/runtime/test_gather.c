@@ -1,7 +1,7 @@
-/* The kernel by which ranks get the whole of arrays (runtime/kernels/gather.cl), as C: ranks, their
- * groups and work-items are threads. Random arrays, windows and pieces, launch after launch, while
- * ranks wait for each other in the kernel alone; with the sanitizer of threads, to which a byte
- * that is copied before it is told of is a race. */
+/* The kernels by which ranks get the whole of arrays, or rows beside their own
+ * (runtime/kernels/gather.cl), as C: ranks, their groups and work-items are threads. Random arrays,
+ * windows and pieces, launch after launch, while ranks wait for each other in the kernel alone;
+ * with the sanitizer of threads, to which a byte that is copied before it is told of is a race. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -52,9 +52,11 @@ static uint mf_told(const uint *at)
 
 /* --- Ranks --- */
 
-/* An exchange, for all ranks. */
+/* An exchange, for all ranks; n = 0: of rows beside, `low` and `high` of them of `unit` bytes each,
+ * of the ranks' each[0] rows as far as there are total[0]. */
 typedef struct {
     int ranks, n, groups;
+    long low, high, unit;
     long each[MOST_ARRAYS], total[MOST_ARRAYS]; /* bytes */
     long slot, longest, piece;                  /* of windows, streams, pieces */
     bool apart[MOST_ARRAYS];                    /* each rank's rows are not in their place */
@@ -82,18 +84,44 @@ static long half_of(const Exchange *e)
     return e->slot * max(1, e->ranks - 1);
 }
 
+typedef struct {
+    long begin, own, low, high, give_low, give_high;
+} Sides;
+
+static Sides sides_of(const Exchange *e, int rank)
+{
+    long begin = min(rank * e->each[0], e->total[0]);
+    long own = min(e->each[0], e->total[0] - begin), behind = e->total[0] - begin - own,
+         u = e->unit;
+    Sides s = {.begin = begin * u, .own = own * u};
+    if (own > 0) {
+        s.low = min(begin, e->low) * u;
+        s.high = min(behind, e->high) * u;
+        s.give_low = begin > 0 ? min(own, e->high) * u : 0;
+        s.give_high = behind > 0 ? e->low * u : 0;
+    }
+    return s;
+}
+
 static void *work(void *arg)
 {
     const Item *i = arg;
     const Exchange *e = i->e;
     local_id = i->item, group_id = i->group, groups = e->groups, meeting = i->meeting;
     uchar **w = i->of->windows, **a = i->arrays, **own = i->own;
+    int rank = i->of->rank;
 #define WINDOW(k) w[k < e->ranks ? k : 0],
 #define ARRAY(k)                                                                                   \
     k < e->n ? a[k] : w[0], k < e->n ? own[k] : w[0], k < e->n ? e->each[k] : 0,                   \
         k < e->n ? e->total[k] : 0,
-    mf_gather(MF_OF_8(WINDOW) MF_OF_8(ARRAY) e->n, i->of->rank, e->ranks, i->half_at, e->slot,
-              2 * half_of(e), i->done, i->most, e->piece, i->turn);
+    if (e->n > 0) {
+        mf_gather(MF_OF_8(WINDOW) MF_OF_8(ARRAY) e->n, i->done, i->most, e->piece, rank, e->ranks,
+                  i->half_at, e->slot, 2 * half_of(e), i->turn);
+        return NULL;
+    }
+    Sides s = sides_of(e, rank);
+    mf_beside(MF_OF_8(WINDOW) a[0], e->low * e->unit, s.own, s.low, s.high, s.give_low, s.give_high,
+              e->unit, rank, e->ranks, i->half_at, e->slot, 2 * half_of(e), i->turn);
     return NULL;
 }
 
@@ -154,6 +182,16 @@ static Exchange random_exchange(int ranks, long slot)
 {
     static const long rows_of[] = {1, 2, 4, 12, 16, 48};
     Exchange e = {.ranks = ranks, .slot = slot, .n = 1 + (int)below(MOST_ARRAYS)};
+    if (below(3) == 0) {
+        e.unit = rows_of[below(6)];
+        e.low = below(min(6, slot / e.unit + 1));
+        e.high = below(min(6, slot / e.unit + 1));
+        e.each[0] = max(1, max(e.low, e.high)) + below(90);
+        e.total[0] = 1 + below(ranks * e.each[0]);
+        e.each[0] = max(max(e.low, e.high), (e.total[0] + ranks - 1) / ranks);
+        e.longest = 1;
+        e.n = 0;
+    }
     for (int k = 0; k < e.n; k++) {
         long row = rows_of[below(6)], rows = 1 + below(1 + below(900));
         e.each[k] = (rows + ranks - 1) / ranks * row;
@@ -191,10 +229,32 @@ static uchar *own_of(const Exchange *e, int k, int r, uchar *array)
     return own;
 }
 
+/* Rank r's own rows and room for those beside; `all`: these are there. */
+static uchar *block_of(const Exchange *e, int exchange, int r, bool all)
+{
+    Sides s = sides_of(e, r);
+    long at = e->low * e->unit, bytes = at + s.own + e->high * e->unit;
+    uchar *a = calloc(1, (size_t)bytes + 1);
+    for (long i = all ? -s.low : 0; i < s.own + (all ? s.high : 0); i++)
+        a[at + i] = byte_of(exchange, 0, s.begin + i);
+    return a;
+}
+
+static size_t block_bytes(const Exchange *e, int r)
+{
+    return (size_t)(sides_of(e, r).own + (e->low + e->high) * e->unit);
+}
+
 static bool as_expected(const Rank *r, const Exchange *es)
 {
     bool ok = true;
-    for (int x = 0; x < LAUNCHES; x++)
+    for (int x = 0; x < LAUNCHES; x++) {
+        if (es[x].n == 0) {
+            uchar *want = block_of(&es[x], x, r->rank, true);
+            ok = ok && memcmp(want, r->arrays[x][0], block_bytes(&es[x], r->rank)) == 0;
+            free(want);
+            free(r->arrays[x][0]);
+        }
         for (int k = 0; k < es[x].n; k++) {
             uchar *want = array_of(&es[x], x, k, -1);
             ok = ok && memcmp(want, r->arrays[x][k], (size_t)es[x].total[k]) == 0;
@@ -203,6 +263,7 @@ static bool as_expected(const Rank *r, const Exchange *es)
                 free(r->own[x][k]);
             free(r->arrays[x][k]);
         }
+    }
     return ok;
 }
 
@@ -224,12 +285,15 @@ static bool gathers(unsigned which)
         for (uint *w = (uint *)(windows[r] + 2 * half); w < (uint *)(windows[r] + bytes); w++)
             *w = 0x7ffffff0; /* what was told so far */
         all[r] = (Rank){.rank = r, .n = LAUNCHES, .exchanges = es, .windows = windows};
-        for (int x = 0; x < LAUNCHES; x++)
+        for (int x = 0; x < LAUNCHES; x++) {
+            if (es[x].n == 0)
+                all[r].arrays[x][0] = block_of(&es[x], x, r, false);
             for (int k = 0; k < es[x].n; k++) {
                 uchar *a = array_of(&es[x], x, k, r);
                 all[r].arrays[x][k] = a;
                 all[r].own[x][k] = es[x].apart[k] ? own_of(&es[x], k, r, a) : a;
             }
+        }
     }
     for (int r = 0; r < ranks; r++)
         pthread_create(&threads[r], NULL, rank, &all[r]);
