@@ -319,16 +319,12 @@ typedef struct {
                        texts, and the column `gpu` */
     const char *options;      /* of each build */
     const char *step_options; /* ... of a loop's short steps in one launch: steps.c; may be NULL */
-    size_t
-        most_optimised; /* bytes of a kernel's text; longer ones are built without the optimiser */
-    bool sized;         /* kernels may be built for the numbers of their launches: sized.c */
-    bool builds_aside;  /* kernels are not built by what they run on: others may run meanwhile,
-                           turns.c */
-    /* Built-in kernels that stride over elements: work-items of a group, and groups for each
-     * compute unit. */
+    size_t most_optimised;    /* bytes of a kernel's text; longer ones: without the optimiser */
+    bool sized;               /* kernels may be built for the numbers of their launches: sized.c */
+    bool builds_aside;        /* others may run while kernels are built: turns.c */
+    /* Built-in kernels that stride: work-items of a group, groups for each compute unit. */
     int64_t stride_group, stride_groups;
-    int64_t
-        by_kernel; /* so many bytes at most are moved by a kernel, not by a command of the driver */
+    int64_t by_kernel; /* so many bytes at most are moved by a kernel, not by the driver */
 } rt_target;
 
 /* Where ranks meet; all at the same place. */
@@ -342,7 +338,6 @@ typedef enum {
     RT_AT_LIBRARY
 } rt_where;
 
-/* What is said of ranks that would come to different exchanges. */
 #define RT_DIFFER "the ranks found different results of the same computation"
 
 /* Those of devices of one machine (exchange.c). */
@@ -374,12 +369,11 @@ typedef struct {
     int n_waiting;
     char *host; /* memory that exchanges go through, kept: new pages cost as much as they do */
     int64_t host_bytes;
-    double adds_us;     /* additions that the slowest of them does in a microsecond */
-    double gathered_us; /* elements that one of them has from others in a microsecond */
-    int64_t memory;     /* of the smallest of their devices; 0: one does not say */
-    bool crowded;       /* this call's arguments in parts would hardly have room there as a whole */
-    bool failed;        /* in this call, and all know it */
-    char error[4096];   /* ... with this message */
+    double adds_us, gathered_us; /* additions, and elements gathered, in a us */
+    int64_t memory;              /* of the smallest of their devices; 0: one does not say */
+    bool crowded;     /* this call's arguments in parts would hardly have room there as a whole */
+    bool failed;      /* in this call, and all know it */
+    char error[4096]; /* ... with this message */
 } rt_ranks_state;
 
 struct rt_ctx {
@@ -482,7 +476,7 @@ RT_API int rt_ranks_open(rt_ctx *ctx);
 /* MINIFUT_WINDOWS=0, for tests: as if devices could not read each other's memory; 1: as if their
  * kernels could not wait for each other. */
 RT_API bool rt_windows_wanted(int most);
-/* Can other ranks probably read this device's memory? Only all of them together find out. */
+/* Can other ranks probably read this device's memory? */
 RT_API bool rt_windows_likely(const rt_ctx *ctx);
 /* Where the rows of ranks begin, in bytes; to free(). */
 RT_API int64_t *rt_rows_of_ranks(const rt_config *c, int64_t rows, int64_t row_bytes);
