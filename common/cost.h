@@ -43,14 +43,16 @@ static inline __attribute__((unused)) int64_t mf_time(int64_t launches, int64_t 
 #define RT_BESIDE_US 6e4
 
 /* Does it pay to share out what costs so many additions over ranks, of which one does adds_us a
- * microsecond, if that has ranks exchange a few numbers, and gather so many elements, of which
- * gathered_us come in a microsecond? */
-static inline __attribute__((unused)) bool mf_shares(double cost, int64_t gathered, int64_t ranks,
+ * microsecond, if that has ranks gather so many elements, of which gathered_us come in a
+ * microsecond, or exchange anything (1, 0)? */
+static inline __attribute__((unused)) bool mf_shares(double cost, int64_t gathered,
+                                                     int64_t exchanges, int64_t ranks,
                                                      double adds_us, double gathered_us)
 {
-    enum { EXCHANGE_US = 60 };
+    enum { TOGETHER_US = 15, EXCHANGE_US = 45 }; /* ranks do not end at once */
     double others = (double)(ranks - 1) / (double)ranks;
-    return others * cost / adds_us > EXCHANGE_US + others * (double)gathered / gathered_us;
+    return others * cost / adds_us >
+           TOGETHER_US + EXCHANGE_US * (double)exchanges + others * (double)gathered / gathered_us;
 }
 
 /* Does a version in one launch pay, whose work-items make `steps`, by the side of one that spreads

@@ -418,8 +418,9 @@ static void emit_ranks(Fn *f, const HostOp *op)
     f->uses_ctx |= e->kind != E_SHARE;
     switch (e->kind) {
     case E_SHARED:
-        out_printf(f->o, "rt_shares_out(ctx, %s, %s, %s, %s)", param_enum(f->em->cx, e->ranks.name),
-                   atom_c(args[0]), atom_c(args[1]), atom_c(args[2]));
+        out_printf(f->o, "rt_shares_out(ctx, %s, %s, %s, %s, %s)",
+                   param_enum(f->em->cx, e->ranks.name), atom_c(args[0]), atom_c(args[1]),
+                   atom_c(args[2]), atom_c(args[3]));
         break;
     case E_MY_RANK: out_puts(f->o, "rt_my_rank(ctx)"); break;
     case E_RANKS: out_puts(f->o, "rt_ranks(ctx)"); break;

@@ -289,11 +289,11 @@ struct Exp {
             struct ExtType *type; /* of the values */
             Atoms args;
         } trace;
-        /* What ranks do together, all in the same order, at the host level. SHARED: steps of work,
-         * cost (f64, additions), elements gathered behind it; SHARE: n, ranks (mf_share); EXCHANGE:
-         * scalars; PEER: which (constant), exchange, whose; GATHER: an array, of whose n rows a
-         * rank has its SHARE, or those from `first` to the next rank's; or (n, lo, hi) lo rows, its
-         * own, hi rows beside. ROWS: an argument, count, shared; PARTED: count rows, n, shared */
+        /* What ranks do together, in the same order, at the host level. SHARED: steps, cost (f64,
+         * additions), elements gathered, is anything exchanged (1, 0); SHARE: n, ranks (mf_share);
+         * EXCHANGE: scalars; PEER: which (constant), exchange, whose; GATHER: an array, of n rows,
+         * each has its SHARE, or those from `first` to the next one's; or (n, lo, hi): lo rows, its
+         * own, hi. ROWS: an argument, count, shared; PARTED: count rows, n, shared */
         struct {
             const char *name; /* SHARED: ENTRY.suff_dist_K */
             PrimType type;

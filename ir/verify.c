@@ -471,7 +471,7 @@ static void check_suff(Check *c, const Exp *e)
 static void check_ranks(Check *c, const Exp *e)
 {
     static const int n_args[N_FORMS] = {
-        [E_SHARED] = 3, [E_SHARE] = 2, [E_PEER] = 3, [E_GATHER] = 1, [E_ROWS] = 3, [E_PARTED] = 3};
+        [E_SHARED] = 4, [E_SHARE] = 2, [E_PEER] = 3, [E_GATHER] = 1, [E_ROWS] = 3, [E_PARTED] = 3};
     const Atoms as = e->ranks.args;
     bool values = e->kind == E_EXCHANGE, rows = exp_is_rows(e);
     bool few = values ? as.n <= MOST_EXCHANGED : e->kind == E_GATHER && as.n > 0 && as.n % 2 == 0;

@@ -418,6 +418,7 @@ static Entry share_entry(Ctx *cx, const Entry *en)
     r.body = leave(&P, l, res);
     ir_copy_needed(cx, &r);
     exchanges_together(cx, &r);
+    weigh_exchanges(cx, &r);
     return r;
 }
 

@@ -209,6 +209,8 @@ void weigh_entry(Parts *P, const Body *b);
  * deepest nest, and f64, additions that take as long as all that is in them. */
 Atom weigh_work(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc);
 Atom weigh_cost(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc);
+/* Tells all tests of the entry whether ranks exchange anything where they are true. */
+void weigh_exchanges(Ctx *cx, Entry *en);
 
 /* --- single.c ------------------------------------------------------------------------------- */
 

@@ -357,3 +357,49 @@ Atom weigh_cost(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc)
     Atom count = as_f64(bl, loc, n);
     return used == 0 ? count : f64_op(bl, loc, OP_MUL, each, count);
 }
+
+/* --- Exchanges ------------------------------------------------------------------------------ */
+
+static bool is_exchange(const Exp *e)
+{
+    return e->kind == E_EXCHANGE || e->kind == E_GATHER;
+}
+
+/* The tests of branches in which ranks exchange something. */
+static void note_exchanges(VarSet *tests, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind == E_LOOP)
+            note_exchanges(tests, e->loop.body);
+        if (e->kind != E_IF)
+            continue;
+        note_exchanges(tests, e->branch.then_);
+        note_exchanges(tests, e->branch.else_);
+        if (e->branch.test.var && body_any(e->branch.then_, is_exchange))
+            varset_add(tests, e->branch.test.var);
+    }
+}
+
+static void tell_exchanges(Ctx *cx, const VarSet *tests, Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        Exp *e = s->exp;
+        if (e->kind == E_LOOP)
+            tell_exchanges(cx, tests, e->loop.body);
+        if (e->kind == E_IF) {
+            tell_exchanges(cx, tests, e->branch.then_);
+            tell_exchanges(cx, tests, e->branch.else_);
+        }
+        if (e->kind == E_SHARED)
+            vec_push(cx->perm, &e->ranks.args, atom_i64(varset_has(tests, s->pat.at[0])));
+    }
+}
+
+void weigh_exchanges(Ctx *cx, Entry *en)
+{
+    VarSet *tests = varmap_new(cx->scratch);
+    note_exchanges(tests, en->body);
+    tell_exchanges(cx, tests, en->body);
+}

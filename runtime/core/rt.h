@@ -343,9 +343,10 @@ RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_b
 RT_API int64_t rt_my_rank(const rt_ctx *ctx);
 RT_API int64_t rt_ranks(const rt_ctx *ctx);
 /* Is `work` shared out over the ranks, which costs so many additions, with so many elements
- * gathered afterwards: are there others, and is it at least the threshold? Untuned: does it pay
- * (mf_shares)? */
-RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, double cost, int64_t gathered);
+ * gathered afterwards, and anything exchanged (1, 0): are there others, and is it at least the
+ * threshold? Untuned: does it pay (mf_shares)? */
+RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, double cost, int64_t gathered,
+                          int64_t exchanges);
 /* Tells all ranks n values of this one; *which: the exchange, for rt_peer. */
 RT_API int rt_exchange(rt_ctx *ctx, int n, const rt_scalar *mine, int64_t *which);
 /* Value k of a rank's in one of the last 8 exchanges. */

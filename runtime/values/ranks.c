@@ -20,14 +20,15 @@ RT_API int64_t rt_ranks(const rt_ctx *ctx)
     return ctx->config.comm ? ctx->config.at.ranks : 1;
 }
 
-RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, double cost, int64_t gathered)
+RT_API bool rt_shares_out(rt_ctx *ctx, int param, int64_t work, double cost, int64_t gathered,
+                          int64_t exchanges)
 {
     int64_t ranks = rt_ranks(ctx), bar = rt_param(ctx, param);
     if (ranks == 1)
         return false;
     if (ctx->user_params[param] == 0 && ctx->user_sizes[RT_THRESHOLD] == 0)
-        bar = ctx->ranks.crowded ||
-                      mf_shares(cost, gathered, ranks, ctx->ranks.adds_us, ctx->ranks.gathered_us)
+        bar = ctx->ranks.crowded || mf_shares(cost, gathered, exchanges, ranks, ctx->ranks.adds_us,
+                                              ctx->ranks.gathered_us)
                   ? work
                   : work + 1;
     return rt_compare(ctx, param, work, bar);
