@@ -10,7 +10,7 @@
 
 /* Additions in the time in which a byte comes from memory; bytes that come at once wherever they
  * lie; additions for an element of an array that a thread, or a group, keeps for itself; operations
- * on halves for one on floats. */
+ * on halves, by matrix units, for one on floats. */
 enum { BYTE = 6, SECTOR = 32, NEAR = 4, HALVES = 16 };
 enum { MOST_TERMS = 24, MOST_LEVELS = 64 };
 
@@ -59,10 +59,6 @@ static void know(Weigh *w, const Var *v, Known k)
 
 static CostTerm term_times(Weigh *w, CostTerm t, Atom size)
 {
-    if (!size.var) {
-        t.times *= (double)(size.c.i > 0 ? size.c.i : 0);
-        return t;
-    }
     Atoms sizes = {0};
     vec_append(w->cx->perm, &sizes, &t.sizes);
     vec_push(w->cx->perm, &sizes, size);
@@ -74,20 +70,27 @@ static bool same_sizes(const Atoms *a, const Atoms *b)
 {
     bool same = a->n == b->n;
     for (int i = 0; same && i < a->n; i++)
-        same = a->at[i].var == b->at[i].var;
+        same = atom_eq(a->at[i], b->at[i]);
     return same;
+}
+
+/* Adds t to the terms, or to the one of the same sizes. */
+static void add_term(Ctx *cx, CostTerms *terms, CostTerm t)
+{
+    for (int i = 0; i < terms->n; i++)
+        if (same_sizes(&terms->at[i].sizes, &t.sizes)) {
+            terms->at[i].times += t.times;
+            terms->at[i].nest |= t.nest;
+            return;
+        }
+    vec_push(cx->perm, terms, t);
 }
 
 /* `each` additions wherever t is. */
 static void charge(Weigh *w, CostTerm t, double each)
 {
     t.times *= each;
-    for (int i = 0; i < w->terms->n; i++)
-        if (same_sizes(&w->terms->at[i].sizes, &t.sizes)) {
-            w->terms->at[i].times += t.times;
-            return;
-        }
-    vec_push(w->cx->perm, w->terms, t);
+    add_term(w->cx, w->terms, t);
 }
 
 /* An element of an array is read, or written, each time somewhere else in `levels`. */
@@ -104,6 +107,7 @@ static void charge_all(Weigh *w, CostTerm at, Type t, double each)
 {
     for (int d = 0; d < t.rank; d++)
         at = term_times(w, at, t.dims[d]);
+    at.nest = at.nest && t.rank == 0;
     charge(w, at, each);
 }
 
@@ -283,7 +287,7 @@ static void weigh_host(Parts *P, Weigh *w, const Body *b)
                 vec_push(P->cx->perm, &P->weights, of);
             }
             w->terms = &of->terms;
-            weigh_soac(w, s, (CostTerm){.times = 1});
+            weigh_soac(w, s, (CostTerm){.times = 1, .nest = true});
         }
     }
 }
@@ -294,13 +298,15 @@ void weigh_entry(Parts *P, const Body *b)
     weigh_host(P, &w, b);
 }
 
-/* Of those with the most sizes, the first one. */
+/* Of the nests with the most sizes the first one. */
 static const CostTerm *deepest(const Weight *of)
 {
     const CostTerm *most = NULL;
-    for (int i = 0; of && i < of->terms.n; i++)
-        if (!most || of->terms.at[i].sizes.n > most->sizes.n)
-            most = &of->terms.at[i];
+    for (int i = 0; of && i < of->terms.n; i++) {
+        const CostTerm *t = &of->terms.at[i];
+        if (t->nest && (!most || t->sizes.n > most->sizes.n))
+            most = t;
+    }
     return most;
 }
 
@@ -311,9 +317,10 @@ Atom weigh_work(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc)
     int before = level->bl.stms.n;
     Atom work = n;
     for (int i = 0, used = 0; most && i < most->sizes.n && used < MOST; i++) {
-        if (!parts_before(P, most->sizes.at[i], level, before))
+        Atom size = most->sizes.at[i];
+        if (atom_type(size).elem != T_I64 || !parts_before(P, size, level, before))
             continue;
-        work = bld_binop(bl, loc, OP_MUL, work, most->sizes.at[i]);
+        work = bld_binop(bl, loc, OP_MUL, work, size);
         used++;
     }
     return work;
@@ -330,32 +337,48 @@ static Atom f64_op(Bld *bl, Loc loc, PrimOp op, Atom x, Atom y)
     return bld_exp(bl, "cost", exp_binop(bl->cx, loc, op, x, y));
 }
 
-/* One term, with those of its sizes that are known before statement `at` of the level. */
-static Atom term_here(Parts *P, Bld *bl, const Level *level, int at, const CostTerm *t, Loc loc)
+/* The terms with those of their sizes that are known before statement `at` of the level. */
+static CostTerms terms_here(const Parts *P, const CostTerms *all, const Level *level, int at)
+{
+    CostTerms terms = {0};
+    for (int i = 0; i < all->n; i++) {
+        CostTerm t = {.times = all->at[i].times};
+        const Atoms *sizes = &all->at[i].sizes;
+        for (int k = 0; k < sizes->n; k++)
+            if (!sizes->at[k].var)
+                t.times *= (double)sizes->at[k].c.i;
+            else if (parts_before(P, sizes->at[k], level, at))
+                vec_push(P->cx->perm, &t.sizes, sizes->at[k]);
+        if (t.times > 0)
+            add_term(P->cx, &terms, t);
+    }
+    return terms;
+}
+
+static Atom term_value(Bld *bl, const CostTerm *t, Loc loc)
 {
     Atom all = atom_float(T_F64, t->times);
     for (int i = 0; i < t->sizes.n; i++)
-        if (parts_before(P, t->sizes.at[i], level, at))
-            all = f64_op(bl, loc, OP_MUL, all, as_f64(bl, loc, t->sizes.at[i]));
+        all = f64_op(bl, loc, OP_MUL, all, as_f64(bl, loc, t->sizes.at[i]));
     return all;
 }
 
 Atom weigh_cost(Parts *P, Bld *bl, const Level *level, Atom n, Loc loc)
 {
     const Weight *of = weight_of(P, n);
-    const CostTerm *most = deepest(of);
-    int before = level->bl.stms.n, used = 0;
-    Atom each = {0};
-    for (int sizes = most ? most->sizes.n : -1; sizes >= 0; sizes--)
-        for (int i = 0; i < of->terms.n && used < MOST_TERMS; i++) {
-            const CostTerm *t = &of->terms.at[i];
-            if (t->sizes.n != sizes || t->times <= 0)
+    CostTerms terms = of ? terms_here(P, &of->terms, level, level->bl.stms.n) : (CostTerms){0};
+    Atom each = atom_float(T_F64, 1);
+    int most = 0, used = 0;
+    for (int i = 0; i < terms.n; i++)
+        most = terms.at[i].sizes.n > most ? terms.at[i].sizes.n : most;
+    for (int sizes = most; sizes >= 0; sizes--)
+        for (int i = 0; i < terms.n && used < MOST_TERMS; i++) {
+            if (terms.at[i].sizes.n != sizes)
                 continue;
-            Atom here = term_here(P, bl, level, before, t, loc);
-            each = used++ == 0 ? here : f64_op(bl, loc, OP_ADD, each, here);
+            Atom value = term_value(bl, &terms.at[i], loc);
+            each = used++ == 0 ? value : f64_op(bl, loc, OP_ADD, each, value);
         }
-    Atom count = as_f64(bl, loc, n);
-    return used == 0 ? count : f64_op(bl, loc, OP_MUL, each, count);
+    return f64_op(bl, loc, OP_MUL, each, as_f64(bl, loc, n));
 }
 
 /* --- Exchanges ------------------------------------------------------------------------------ */
