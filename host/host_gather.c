@@ -76,6 +76,9 @@ static int copy_before(Ctx *cx, const HostOps *ops, int g)
         c--;
     if (c < 0 || !copies_rows(cx, ops->at[c], gather) || !is_new(ops, c, gather->dst.mem))
         return -1;
+    for (int i = 0; i < c; i++) /* both might be one message, in which the part is not there yet */
+        if (is_whole_gather(ops->at[i]) && ops->at[i]->dst.mem == ops->at[c]->src.mem)
+            return -1;
     for (int i = c + 1; i < g; i++)
         if (!leaves(ops, i, ops->at[c]))
             return -1;
