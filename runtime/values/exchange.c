@@ -397,10 +397,29 @@ static int rt_gather_part(rt_ctx *ctx, const rt_gathered *gs, int n, int half, i
     return ctx->builtins->gather(ctx, &m, gs, n, done, most);
 }
 
+/* Words are numbers of 32 bits, compared with others that are not far: long before they are, all
+ * begin anew, none of whose devices is still waiting, or has not been told. */
+static int rt_words_anew(rt_ctx *ctx)
+{
+    enum { FAR = 1 << 30 };
+    rt_windows *w = &ctx->ranks.windows;
+    const rt_place *p = &ctx->config.at;
+    if (w->told < FAR)
+        return RT_OK;
+    if (rt_agree(ctx, rt_sync(ctx), RT_AT_WINDOWS))
+        return RT_ERR;
+    bool ok = rt_clear_words(ctx, w->of[p->rank].whole.buf, p->ranks * RT_WORDS_OF_RANK);
+    w->told = 0;
+    return rt_agree(ctx, ok ? RT_OK : rt_error_set(ctx, "the window cannot be cleared"),
+                    RT_AT_WINDOWS);
+}
+
 /* What hosts do before their devices wait for each other in a kernel: behind the agreement they do,
  * whatever the time. */
 static int rt_before_meeting(rt_ctx *ctx, rt_where where, int64_t bytes)
 {
+    if (rt_words_anew(ctx))
+        return RT_ERR;
     return rt_agree_of(ctx, rt_half_asked(ctx, rt_limit_ahead(ctx)), where, bytes);
 }
 
