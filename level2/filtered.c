@@ -96,7 +96,7 @@ static void share_scan(Parts *P, Filter *f)
     vec_push(cx->perm, &mine, f->mine);
     vec_push(cx->perm, &own, atom_i64(0));
     vec_push(cx->perm, &own, f->mine);
-    Told told = soac_tell(P, &all, &mine, loc);
+    Told told = soac_tell(P, &all, NULL, &mine, loc);
     for (int k = 0; k < 2; k++) {
         Atoms sum = soac_combined(&all, s->exp->soac.op, &s->exp->soac.nes, &told,
                                   k == 0 ? f->share->rank : P->ranks, loc);

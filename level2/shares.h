@@ -59,6 +59,7 @@ typedef struct {
 typedef struct {
     double times;
     Atoms sizes;
+    bool nest; /* that something goes over, and no elements of results alone */
 } CostTerm;
 typedef VEC(CostTerm) CostTerms;
 
@@ -184,7 +185,8 @@ typedef struct {
     Atom exchange; /* scalars; arrays' rows are what ranks have: */
     Atoms mine, arrays;
 } Told;
-Told soac_tell(Parts *P, Bld *bl, const Atoms *mine, Loc loc);
+/* op: what combines them; NULL: nothing does. */
+Told soac_tell(Parts *P, Bld *bl, const Lambda *op, const Atoms *mine, Loc loc);
 /* What rank r has told. */
 Atoms soac_told_by(Bld *bl, const Told *told, Atom r, Loc loc);
 /* What the first n ranks have told, combined in their order with `from`. */

@@ -74,7 +74,7 @@ bool single_read(Parts *P, const Stm *s)
     vec_push(cx->perm, &none, atom_zero(s->pat.at[0]->type.elem));
     Exp *x = exp_if(cx, loc, here, bld_body(&mine, own), bld_body(&others, none));
     Atoms told = bld_exps(&all, "x", x);
-    Told t = soac_tell(P, &all, &told, loc);
+    Told t = soac_tell(P, &all, NULL, &told, loc);
     found = soac_told_by(&all, &t, of, loc);
     vec_push(cx->perm, &same, element(&alone, p, e, i));
     bld_define(&P->at->bl, s->pat.at[0],

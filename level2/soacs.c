@@ -28,13 +28,26 @@ static Atom rows_of_all(Parts *P, Bld *bl, Atom v, Loc loc)
     return bld_exp(bl, "all", e);
 }
 
-Told soac_tell(Parts *P, Bld *bl, const Atoms *mine, Loc loc)
+/* Does op read arrays that it is not given? A loop of it is a kernel's, not the host's. */
+static bool reads_arrays(Ctx *cx, const Lambda *op)
+{
+    VarSet *used = varmap_new(cx->scratch);
+    bool reads = false;
+    free_in_lambda(used, op);
+    Vars vs = varset_list(cx->scratch, used);
+    for (int i = 0; i < vs.n; i++)
+        reads = reads || vs.at[i]->type.rank > 0;
+    return reads;
+}
+
+Told soac_tell(Parts *P, Bld *bl, const Lambda *op, const Atoms *mine, Loc loc)
 {
     Ctx *cx = bl->cx;
     Told told = {.mine = *mine};
     Exp *e = exp_new(cx, E_EXCHANGE, loc);
+    bool rows = op && reads_arrays(cx, op);
     for (int k = 0; k < mine->n; k++) {
-        bool array = atom_type(mine->at[k]).rank > 0;
+        bool array = rows || atom_type(mine->at[k]).rank > 0;
         vec_push(cx->perm, &told.arrays,
                  array ? rows_of_all(P, bl, mine->at[k], loc) : atom_i64(0));
         if (!array)
@@ -175,7 +188,7 @@ static void all_reduce(Parts *P, const Lambda *op, const Atoms *nes, int same, S
 {
     Ctx *cx = P->cx;
     Bld here = bld_new(cx), all = bld_new(cx);
-    Told told = soac_tell(P, &all, mine, loc);
+    Told told = soac_tell(P, &all, op, mine, loc);
     bool arrays = is_of_elements(op) && !told.exchange.var;
     Atoms from = same > 0 && !arrays ? many_of(&all, nes, same, vs, loc) : *nes;
     Atoms res = arrays ? elements_combined(&all, op, &told.arrays, P->ranks, loc)
@@ -303,7 +316,7 @@ static Atoms scanned_before(Parts *P, const Exp *e, const Share *share, const Va
     Atom any = bld_exp(&on, "some", some);
     Atoms mine = bld_exps(
         &on, "end", exp_if(cx, loc, any, bld_body(&last, ends), bld_body(&none, e->soac.nes)));
-    Told told = soac_tell(P, &on, &mine, loc);
+    Told told = soac_tell(P, &on, e->soac.op, &mine, loc);
     Atoms before = soac_combined(&on, e->soac.op, &e->soac.nes, &told, share->rank, loc);
     return bld_exps(
         &P->at->bl, "before",
