@@ -343,6 +343,16 @@ static int body_depth(const Body *b)
     return most;
 }
 
+static bool is_fold(const Exp *e)
+{
+    return exp_is(e, F_OP) || e->kind == E_LOOP;
+}
+
+bool ad_folds(const Exp *e)
+{
+    return is_fold(e) || (exp_is_soac(e) && e->soac.fn && body_any(e->soac.fn->body, is_fold));
+}
+
 Body *ad_needed(Ctx *cx, const Body *b)
 {
     VarSet *used = varmap_new(cx->perm);

@@ -66,11 +66,11 @@ static Exp *map_or_sum(Iterations *M, const Lambda *whole)
     return e;
 }
 
-Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs)
+Atoms rev_made(Iterations *M, Lambda *fn, unsigned attrs, Atoms *each, Atoms *sums)
 {
     Ctx *cx = M->L.in->cx;
     Bld *bl = &M->L.out->bl;
-    Atoms out = {0}, each = {0}, sums = {0}, elems = {0};
+    Atoms out = {0}, elems = {0};
     int at = M->n_acc;
     if (fn->body->res.n) {
         Exp *e = map_or_sum(M, fn);
@@ -85,14 +85,21 @@ Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs)
     const Atom *acc = out.at;
     for (int i = 0; i < M->L.sums.n; i++) {
         Type t = atom_type(M->L.sums.at[i]);
-        ad_atom(cx, &sums,
+        ad_atom(cx, sums,
                 M->plans.at[i] ? ad_sum_code(&S, M->plans.at[i])
                                : ad_few_in(bl, M->L.loc, t, &acc));
     }
     for (int i = 0; i < M->L.each.n; i++)
-        ad_atom(cx, &each, out.at[at++]);
+        ad_atom(cx, each, out.at[at++]);
     for (int i = 0; i < M->elems.n; i++)
         ad_atom(cx, &elems, out.at[at++]);
+    return elems;
+}
+
+Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs)
+{
+    Atoms each = {0}, sums = {0};
+    Atoms elems = rev_made(M, fn, attrs, &each, &sums);
     rev_lifted(&M->L, &each, &sums);
     return elems;
 }

@@ -173,8 +173,10 @@ typedef struct {
 } Iterations;
 /* The results of the map's function. */
 Atoms rev_results(Iterations *M);
-/* The map over arrs, fn(params) with these results; adds to adjoints what they are for, and gives
- * the others' arrays. */
+/* The map over arrs, fn(params) with these results: appends what it stacks and sums, and gives the
+ * others' arrays; */
+Atoms rev_made(Iterations *M, Lambda *fn, unsigned attrs, Atoms *each, Atoms *sums);
+/* ... adds to adjoints what they are for. */
 Atoms rev_run(Iterations *M, Lambda *fn, unsigned attrs);
 
 /* --- tape.c --- */
@@ -191,6 +193,10 @@ typedef struct {
 /* The turn with what the loop carries as the forward sweep kept it: that goes to fwd, what finds it
  * to front. */
 Body *rev_from_tape(const Turns *T, const Body *turn, Stms *fwd, Bld *front);
+
+/* Are v's sizes, but for a few constants, some of p's? Then to keep it takes about as much as to
+ * keep p. */
+bool rev_like(const Var *v, const Var *p);
 
 /* --- sweep.c --- */
 
@@ -280,6 +286,8 @@ Atom ad_where(Bld *bl, Loc loc, Atom at, int64_t i, Atom arr);
 Lambda *ad_identity(Ctx *cx, Loc loc, const Types *ts);
 /* dest[idx] op= val for each contribution; dims.n dimensions of them. */
 Atom ad_hist(Bld *bl, Loc loc, Atom dest, const Atoms *dims, const Atoms *idx, Atom val);
+/* Is e, or does the function of the SOAC e have inside, a fold or a loop? */
+bool ad_folds(const Exp *e);
 /* How deep the constructs are that e consists of, of more than a few turns each. */
 int ad_depth(const Exp *e);
 /* Statements of b that its results, or what can be noticed, need. */

@@ -93,19 +93,7 @@ static void choose_kept(Tape *P, const Body *turn)
 
 /* --- What takes long ------------------------------------------------------------------------ */
 
-static bool is_fold(const Exp *e)
-{
-    return exp_is(e, F_OP) || e->kind == E_LOOP;
-}
-
-static bool folds_inside(const Exp *e)
-{
-    return is_fold(e) || (exp_is_soac(e) && e->soac.fn && body_any(e->soac.fn->body, is_fold));
-}
-
-/* Are v's sizes, but for a few constants, some of p's? Then to keep it takes about as much as to
- * keep p. */
-static bool like(const Var *v, const Var *p)
+bool rev_like(const Var *v, const Var *p)
 {
     enum { MOST = 8 };
     int64_t more = 1;
@@ -124,7 +112,7 @@ static bool like_any(const Tape *P, const Var *v)
 {
     const Vars *ps = &P->T->copy->loop.params;
     for (int j = 0; j < ps->n; j++)
-        if (ps->at[j]->type.rank > 0 && like(v, ps->at[j]))
+        if (ps->at[j]->type.rank > 0 && rev_like(v, ps->at[j]))
             return true;
     return false;
 }
@@ -135,7 +123,7 @@ static bool takes_long(const Tape *P, const Stm *s, const VarSet *used, const Va
 {
     bool any = false;
     VarSet *free = varmap_new(P->T->r->cx->perm);
-    if (!exp_is_soac(s->exp) || !folds_inside(s->exp))
+    if (!exp_is_soac(s->exp) || !ad_folds(s->exp))
         return false;
     free_in_exp(free, s->exp);
     for (int k = 0; k < s->pat.n; k++) {
