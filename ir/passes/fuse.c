@@ -7,9 +7,11 @@
  * is lost.
  *
  * Horizontal: maps and reductions of the same width that do not depend on each other become one
- * when they read an array in common, so that it is read once; flat maps also when they do not. The
- * operators of two reductions work side by side, each on its own accumulators, which may take up no
- * more than MAX_ACCS bytes together: a group keeps them for each of its items in local memory.
+ * when they read an array in common, so that it is read once; flat maps also when they do not, and
+ * maps that do nothing but fold rows of the same length, since a fold of rows is a launch for few
+ * numbers. The operators of two reductions work side by side, each on its own accumulators, which
+ * may take up no more than MAX_ACCS bytes together: a group keeps them for each of its items in
+ * local memory.
  *
  * Not fused, since flattening could do less afterwards:
  *  - SOACs with different attributes;
@@ -39,6 +41,7 @@ typedef struct {
     Ctx *cx;
     Alias *al; /* of the whole entry, at the beginning of the round */
     bool changed;
+    bool inside;   /* of a function */
     int place;     /* of the statement fused last, in its body */
     VarMap *where; /* of what statements of that body bind: their number + 1 */
 } Fuse;
@@ -401,6 +404,35 @@ static bool flat_map(const Exp *e)
     return e->kind == E_MAP && !body_has_soac(e->soac.fn->body);
 }
 
+static bool flat_fold(const Exp *e)
+{
+    return e->kind == E_REDUCE || (e->kind == E_REDOMAP && !body_has_soac(e->soac.fn->body));
+}
+
+/* The width of the rows that e, a map, folds to scalars and does nothing else with; NULL: it does
+ * something else. */
+static const Atom *width_of_folded(const Exp *e)
+{
+    const Atom *width = NULL;
+    for (int i = 0; e->kind == E_MAP && i < e->soac.fn->body->stms.n; i++) {
+        const Stm *s = &e->soac.fn->body->stms.at[i];
+        if (!exp_is_soac(s->exp) && !exp_is(s->exp, F_CODE))
+            continue;
+        if (!flat_fold(s->exp) || !types_scalar(&s->pat, 0, s->pat.n) ||
+            (width && !atom_eq(*width, s->exp->soac.width)))
+            return NULL;
+        width = &s->exp->soac.width;
+    }
+    return width;
+}
+
+/* Do both do nothing but fold the rows that each of their elements has, as sums over rows do? */
+static bool fold_rows(const Exp *x, const Exp *y)
+{
+    const Atom *a = width_of_folded(x), *b = width_of_folded(y);
+    return a && b && atom_eq(*a, *b);
+}
+
 static bool map_or_reduce(const Exp *e)
 {
     return e->kind == E_MAP || e->kind == E_REDUCE || e->kind == E_REDOMAP;
@@ -434,11 +466,17 @@ static bool failures_in_order(const Nodes *ns, int i, int j)
     return ok;
 }
 
+static bool are_siblings(const Fuse *fu, const Exp *x, const Exp *y)
+{
+    return share_input(x, y) || (flat_map(x) && flat_map(y)) || fold_rows(x, y) ||
+           (fu->inside && flat_fold(x) && flat_fold(y));
+}
+
 static bool try_horizontal(Fuse *fu, Nodes *ns, const Body *b, int i, int j)
 {
     const Exp *x = ns->at[i].s.exp, *y = ns->at[j].s.exp;
     if (!map_or_reduce(x) || !map_or_reduce(y) || !forms_fit(x, y) || !accs_fit(x, y) ||
-        !(share_input(x, y) || (flat_map(x) && flat_map(y))) || depends(fu, &ns->at[j], &ns->at[i]))
+        !are_siblings(fu, x, y) || depends(fu, &ns->at[j], &ns->at[i]))
         return false;
     bool maps = x->kind == E_MAP && y->kind == E_MAP;
     if (!maps && !(mark_dependents(fu, ns, i, j) && failures_in_order(ns, i, j)))
@@ -537,7 +575,11 @@ static Body *fuse_body(void *env, Body *b)
 static Lambda *fuse_lambda(void *env, Lambda *l)
 {
     Fuse *fu = env;
-    return lambda_new(fu->cx, l->params, fuse_body(fu, l->body));
+    bool inside = fu->inside;
+    fu->inside = true;
+    Body *b = fuse_body(fu, l->body);
+    fu->inside = inside;
+    return lambda_new(fu->cx, l->params, b);
 }
 
 static void fuse_entry(Ctx *cx, Entry *en)
