@@ -23,6 +23,7 @@ typedef struct {
     Alias *al;         /* of the entry */
     const Body *body;  /* at work */
     int at;            /* the statement of it */
+    VarMap *places;    /* results of branches -> const ArrLoc *: where they are to be built */
     VarMap *equations; /* bool variable -> the comparison of two sizes that it is */
     Atoms equal;       /* pairs of sizes that were asserted to be equal */
 } Assign;
@@ -207,6 +208,58 @@ static Body *closed(Assign *as, const Open *o)
     return b;
 }
 
+/* --- Places ----------------------------------------------------------------------------------- */
+
+/* Do neighbours in v's layout, which its readers and writers want, lie side by side at l, if any
+ * do?
+ */
+static bool suits(const Assign *as, const ArrLoc *l, const Var *v)
+{
+    const int *perm = varmap_get(as->perms, v);
+    int last = v->type.rank - 1, fast = perm ? perm[last] : last;
+    bool any = false;
+    for (int k = 0; k <= last; k++)
+        any = any || kx_is_int(l->at.strides[k], 1);
+    return !any || kx_is_int(l->at.strides[fast], 1);
+}
+
+/* Where an update puts result j of the statement s at work, if it can be built there; else NULL.
+ * That of a guarded version may, too: if it is refused, another one builds all of it. */
+static const ArrLoc *place_of(Assign *as, const Stm *s, int j)
+{
+    const ArrLoc *told = varmap_get(as->places, s->pat.at[j]);
+    if (told)
+        return told;
+    const Exp *up = within_update(as->cx, as->al, as->body, as->at, j);
+    if (!up || !varmap_get(as->em->locs, up->update.arr.var) || !writable(as, up->update.arr))
+        return NULL;
+    ArrLoc all = loc_of(as, up->update.arr), *l = NEW(as->cx->perm, ArrLoc);
+    *l = (ArrLoc){all.mem, lmad_index(as->cx, all.at, &up->update.at)};
+    return s->exp->kind != E_IF || suits(as, l, s->pat.at[j]) ? l : NULL;
+}
+
+static bool bind_within(Assign *as, const Stm *s, int j)
+{
+    const ArrLoc *l = place_of(as, s, j);
+    if (!l)
+        return false;
+    bind(as, s->pat.at[j], *l);
+    varset_add(as->em->within, s->pat.at[j]);
+    return true;
+}
+
+/* Results of branches are built where those of the statement are to be. */
+static void tell_branches(Assign *as, const Stm *s)
+{
+    for (int j = 0; j < s->pat.n; j++) {
+        const ArrLoc *l = s->pat.at[j]->type.rank > 0 ? place_of(as, s, j) : NULL;
+        if (!l)
+            continue;
+        varmap_put(as->places, s->exp->branch.then_->res.at[j].var, (void *)l);
+        varmap_put(as->places, s->exp->branch.else_->res.at[j].var, (void *)l);
+    }
+}
+
 /* --- Branches --------------------------------------------------------------------------------- */
 
 static bool same_loc(const ArrLoc *a, const ArrLoc *b, int rank)
@@ -239,6 +292,7 @@ static void assign_if(Assign *as, const Stm *s)
 {
     const Exp *e = s->exp;
     int mark = as->guard_mark;
+    tell_branches(as, s);
     if (e->branch.test.var && varset_has(as->guards, e->branch.test.var) && mark < 0)
         as->guard_mark = as->em->n_mems;
     Open sides[2];
@@ -366,18 +420,6 @@ bool mem_is_device_loop(const Stm *s)
 }
 
 /* --- Other statements ------------------------------------------------------------------------- */
-
-/* Result j of the statement at work is built where an update puts it, if it can be. */
-static bool bind_within(Assign *as, const Stm *s, int j)
-{
-    const Exp *up = within_update(as->cx, as->al, as->body, as->at, j);
-    if (!up || !varmap_get(as->em->locs, up->update.arr.var) || !writable(as, up->update.arr))
-        return false;
-    ArrLoc l = loc_of(as, up->update.arr);
-    bind(as, s->pat.at[j], (ArrLoc){l.mem, lmad_index(as->cx, l.at, &up->update.at)});
-    varset_add(as->em->within, s->pat.at[j]);
-    return true;
-}
 
 /* A kernel: results are fresh or lie in what they update. */
 static void assign_kernel(Assign *as, const Stm *s)
@@ -617,6 +659,7 @@ static Entry assign_entry(Ctx *cx, const Entry *en, EntryMemory *em)
     Assign as = {.cx = cx, .perms = ly.perms, .em = em, .guard_mark = -1};
     as.guards = varmap_new(cx->perm);
     as.equations = varmap_new(cx->perm);
+    as.places = varmap_new(cx->perm);
     as.al = alias_entry(cx, en);
     as.computed = mem_computed(cx, en);
     assign_params(&as, en);

@@ -4,10 +4,10 @@
  *     let all' = update all[:, j] = ds    ==>    and the update does nothing
  *     .. ds ..
  *
- * The construct then writes before the update does. So nothing from the construct to the update may
- * look at `all`, nor at what was built in it before, and as long as ds is used, nothing may write
- * what all' is. That the update is within bounds must be known where the construct is: not by an
- * assertion in between. */
+ * The construct, or that of the branch that is taken, then writes before the update does. So
+ * nothing from the construct to the update may look at `all`, nor at what was built in it before,
+ * and as long as ds is used, nothing may write what all' is. That the update is within bounds must
+ * be known where the construct is: not by an assertion in between. */
 #include "memory/layout.h"
 
 typedef struct {
@@ -128,11 +128,41 @@ static bool can_be_within(const Within *w, int i, int u, const Var *v)
     return lasts(w, u, atom_var((Var *)v));
 }
 
+static bool branch_builds(Ctx *cx, Alias *al, const Body *b, int j);
+
+/* Is result j of e built by constructs, which may build it where they are told to? */
+static bool is_built(Ctx *cx, Alias *al, const Exp *e, int j)
+{
+    const Dests *dests = exp_dests(e);
+    return e->kind == E_IF ? branch_builds(cx, al, e->branch.then_, j) &&
+                                 branch_builds(cx, al, e->branch.else_, j)
+                           : exp_is_seg(e) && !(dests && dests->n > 0);
+}
+
+/* Does b build its result j itself, for no other of its results, and leave it as it is then? */
+static bool branch_builds(Ctx *cx, Alias *al, const Body *b, int j)
+{
+    Within w = {cx, al, b};
+    Atom r = b->res.at[j];
+    for (int k = 0; k < b->res.n; k++)
+        if (!r.var || (k != j && alias_overlap(al, b->res.at[k], r)))
+            return false;
+    for (int k = b->stms.n - 1; k >= 0; k--) {
+        const Stm *s = &b->stms.at[k];
+        int at = vars_find(&s->pat, r.var);
+        if (at >= 0)
+            return is_built(cx, al, s->exp, at);
+        if (consumes(&w, k, r))
+            return false;
+    }
+    return false;
+}
+
 const Exp *within_update(Ctx *cx, Alias *al, const Body *b, int i, int j)
 {
     Within w = {cx, al, b};
     const Var *v = b->stms.at[i].pat.at[j];
-    if (v->type.rank == 0 || !exp_is_seg(b->stms.at[i].exp))
+    if (v->type.rank == 0 || !is_built(cx, al, b->stms.at[i].exp, j))
         return NULL;
     int u = update_with(b, i + 1, v);
     if (u < 0)
