@@ -113,12 +113,14 @@ static void charge_all(Weigh *w, CostTerm at, Type t, double each)
 
 /* --- Expressions ---------------------------------------------------------------------------- */
 
+typedef struct {
+    const Weigh *w;
+    Known k;
+} Joined;
+
 static void join_atom(void *env, Atom a)
 {
-    struct {
-        const Weigh *w;
-        Known k;
-    } *j = env;
+    Joined *j = env;
     Known k = known_of(j->w, a);
     j->k.levels |= k.levels;
     j->k.loaded |= k.loaded;
@@ -127,10 +129,7 @@ static void join_atom(void *env, Atom a)
 /* Of what is made of e's operands. */
 static Known known_of_parts(const Weigh *w, const Exp *e)
 {
-    struct {
-        const Weigh *w;
-        Known k;
-    } j = {.w = w};
+    Joined j = {.w = w};
     exp_visit(e, &(ExpVisitor){.env = &j, .atom = join_atom});
     return j.k;
 }
