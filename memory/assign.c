@@ -23,6 +23,7 @@ typedef struct {
     Alias *al;         /* of the entry */
     const Body *body;  /* at work */
     int at;            /* the statement of it */
+    PtrMap *consumed;  /* for within_update */
     VarMap *places;    /* results of branches -> const ArrLoc *: where they are to be built */
     VarMap *equations; /* bool variable -> the comparison of two sizes that it is */
     Atoms equal;       /* pairs of sizes that were asserted to be equal */
@@ -210,9 +211,7 @@ static Body *closed(Assign *as, const Open *o)
 
 /* --- Places ----------------------------------------------------------------------------------- */
 
-/* Do neighbours in v's layout, which its readers and writers want, lie side by side at l, if any
- * do?
- */
+/* If elements lie side by side at l, do those that v's readers and writers want so? */
 static bool suits(const Assign *as, const ArrLoc *l, const Var *v)
 {
     const int *perm = varmap_get(as->perms, v);
@@ -230,7 +229,7 @@ static const ArrLoc *place_of(Assign *as, const Stm *s, int j)
     const ArrLoc *told = varmap_get(as->places, s->pat.at[j]);
     if (told)
         return told;
-    const Exp *up = within_update(as->cx, as->al, as->body, as->at, j);
+    const Exp *up = within_update(as->cx, as->al, as->consumed, as->body, as->at, j);
     if (!up || !varmap_get(as->em->locs, up->update.arr.var) || !writable(as, up->update.arr))
         return NULL;
     ArrLoc all = loc_of(as, up->update.arr), *l = NEW(as->cx->perm, ArrLoc);
@@ -659,6 +658,7 @@ static Entry assign_entry(Ctx *cx, const Entry *en, EntryMemory *em)
     Assign as = {.cx = cx, .perms = ly.perms, .em = em, .guard_mark = -1};
     as.guards = varmap_new(cx->perm);
     as.equations = varmap_new(cx->perm);
+    as.consumed = ptrmap_new(cx->perm);
     as.places = varmap_new(cx->perm);
     as.al = alias_entry(cx, en);
     as.computed = mem_computed(cx, en);

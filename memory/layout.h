@@ -34,9 +34,10 @@ VarSet *mem_computed(Ctx *cx, const Entry *en);
 /* --- within.c -------------------------------------------------------------------------------- */
 
 /* The in-place update that puts result j of statement i of b, whole, into an array, if that result
- * can be built there from the start; NULL if not. al: has walked the entry. That the memory may be
- * written is for the caller to say. */
-const Exp *within_update(Ctx *cx, Alias *al, const Body *b, int i, int j);
+ * can be built there from the start; NULL if not. al: has walked the entry; consumed: what
+ * expressions of it consume, filled here. That the memory may be written is for the caller to say.
+ */
+const Exp *within_update(Ctx *cx, Alias *al, PtrMap *consumed, const Body *b, int i, int j);
 
 /* --- layout_search.c ----------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 typedef struct {
     Ctx *cx;
     Alias *al;
+    PtrMap *consumed; /* expression -> Vars that it consumes, once asked for */
     const Body *b;
 } Within;
 
@@ -39,8 +40,14 @@ static bool uses(const Within *w, int k, Atom a)
 
 static bool consumes(const Within *w, int k, Atom a)
 {
-    Vars vs = exp_consumes(w->cx, w->b->stms.at[k].exp);
-    return overlaps_one(w, &vs, a);
+    const Exp *e = w->b->stms.at[k].exp;
+    Vars *vs = ptrmap_get(w->consumed, e);
+    if (!vs) {
+        vs = NEW(w->cx->perm, Vars);
+        *vs = exp_consumes(w->cx, e);
+        ptrmap_put(w->consumed, e, vs);
+    }
+    return overlaps_one(w, vs, a);
 }
 
 /* Does a statement from..to-1 bind what `s` mentions besides v? */
@@ -128,47 +135,45 @@ static bool can_be_within(const Within *w, int i, int u, const Var *v)
     return lasts(w, u, atom_var((Var *)v));
 }
 
-static bool branch_builds(Ctx *cx, Alias *al, const Body *b, int j);
+static bool branch_builds(const Within *around, const Body *b, int j);
 
 /* Is result j of e built by constructs, which may build it where they are told to? */
-static bool is_built(Ctx *cx, Alias *al, const Exp *e, int j)
+static bool is_built(const Within *w, const Exp *e, int j)
 {
     const Dests *dests = exp_dests(e);
-    return e->kind == E_IF ? branch_builds(cx, al, e->branch.then_, j) &&
-                                 branch_builds(cx, al, e->branch.else_, j)
-                           : exp_is_seg(e) && !(dests && dests->n > 0);
+    return e->kind == E_IF
+               ? branch_builds(w, e->branch.then_, j) && branch_builds(w, e->branch.else_, j)
+               : exp_is_seg(e) && !(dests && dests->n > 0);
 }
 
 /* Does b build its result j itself, for no other of its results, and leave it as it is then? */
-static bool branch_builds(Ctx *cx, Alias *al, const Body *b, int j)
+static bool branch_builds(const Within *around, const Body *b, int j)
 {
-    Within w = {cx, al, b};
+    Within w = {around->cx, around->al, around->consumed, b};
     Atom r = b->res.at[j];
     for (int k = 0; k < b->res.n; k++)
-        if (!r.var || (k != j && alias_overlap(al, b->res.at[k], r)))
+        if (!r.var || (k != j && alias_overlap(w.al, b->res.at[k], r)))
             return false;
     for (int k = b->stms.n - 1; k >= 0; k--) {
         const Stm *s = &b->stms.at[k];
         int at = vars_find(&s->pat, r.var);
         if (at >= 0)
-            return is_built(cx, al, s->exp, at);
+            return is_built(&w, s->exp, at);
         if (consumes(&w, k, r))
             return false;
     }
     return false;
 }
 
-const Exp *within_update(Ctx *cx, Alias *al, const Body *b, int i, int j)
+const Exp *within_update(Ctx *cx, Alias *al, PtrMap *consumed, const Body *b, int i, int j)
 {
-    Within w = {cx, al, b};
+    Within w = {cx, al, consumed, b};
     const Var *v = b->stms.at[i].pat.at[j];
-    if (v->type.rank == 0 || !is_built(cx, al, b->stms.at[i].exp, j))
-        return NULL;
-    int u = update_with(b, i + 1, v);
+    int u = v->type.rank > 0 ? update_with(b, i + 1, v) : -1;
     if (u < 0)
         return NULL;
     ArenaMark mark = arena_mark(cx->scratch);
-    bool ok = can_be_within(&w, i, u, v);
+    bool ok = can_be_within(&w, i, u, v) && is_built(&w, b->stms.at[i].exp, j);
     arena_reset(cx->scratch, mark);
     return ok ? b->stms.at[u].exp : NULL;
 }
