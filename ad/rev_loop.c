@@ -232,13 +232,33 @@ static bool has_any(const VarSet *of, const VarSet *set)
     return false;
 }
 
+/* Small is what has some of a largest seed's sizes, and lacks one that is not constant. */
 static bool is_large(const Waits *W, const Var *v)
 {
-    bool large = v->type.rank >= W->rank || ad_type_varies(W->L->bound, v->type);
-    for (int i = 0; i < W->B->which.n && !large; i++)
-        if (rev_like(v, W->B->params.at[i]))
-            return false;
-    return true;
+    bool small = false;
+    if (v->type.rank >= W->rank || ad_type_varies(W->L->bound, v->type))
+        return true;
+    for (int i = 0; i < W->B->which.n; i++) {
+        const Var *seed = W->B->params.at[i];
+        small = small || rev_like(v, seed);
+        if (seed->type.rank == W->rank && rev_like(seed, v))
+            return true;
+    }
+    return !small;
+}
+
+/* Does each turn read something large that the forward sweep has kept? Then what is small is kept
+ * for little more. */
+static bool keeps_large(const Waits *W)
+{
+    for (int i = 0; i < W->stms.n; i++) {
+        const Stm *s = &W->stms.at[i];
+        const Exp *e = s->exp;
+        if (e->kind == E_INDEX && atom_eq(e->index.at.at[0].start, W->B->T.turn) &&
+            !e->index.at.at[0].is_slice && s->pat.at[0]->type.rank >= W->rank)
+            return true;
+    }
+    return false;
 }
 
 static void handed_on(Waits *W)
@@ -450,8 +470,8 @@ static void turn_by_turn(Back *B, Lift *L, Atoms res, bool in_order, Stms *fwd)
     vec_append(cx->perm, &all, &own);
     vec_append(cx->perm, &all, &L->sums);
     W.stms = sweeps(B, all, fwd);
-    bool waits =
-        !in_order && B->sizes.n == 0 && attr_strips(B->T.copy->attrs) == 0 && choose_late(&W, own);
+    bool waits = !in_order && B->sizes.n == 0 && attr_strips(B->T.copy->attrs) == 0 &&
+                 keeps_large(&W) && choose_late(&W, own);
     if (waits) {
         late = late_sums(&W);
         kept = kept_for_late(&W, &late);
