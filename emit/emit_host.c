@@ -434,11 +434,6 @@ static void emit_ranks(Fn *f, const HostOp *op)
     out_puts(f->o, ";\n");
 }
 
-static bool is_gather(const HostOp *op)
-{
-    return op && op->kind == H_ROWS && op->ranks->kind == E_GATHER && op->ranks->ranks.args.n <= 2;
-}
-
 /* What a gather first copies to its place. */
 static const char *part_c(Fn *f, const HostOp *op)
 {
@@ -469,11 +464,11 @@ static void emit_rows(Fn *f, const HostOp *op, const HostOp *next)
         out_printf(f->o, "rt_own_rows(ctx, %s, %s, %s, %s)", mem,
                    size_c(f, sx_atom(cx, atom_type(args[0]).dims[0])), size_c(f, row),
                    atom_c(args[2]));
-    else if (is_gather(op))
+    else if (op_is_gather(op))
         out_printf(f->o, "rt_gather(ctx, %s, %s, %s, %s, %s, %s)", mem, part_c(f, op),
                    e->ranks.args.n == 2 ? atom_c(args[1]) : "RT_SHARE",
                    size_c(f, sx_atom(cx, op->dims.at[0])), size_c(f, row),
-                   is_gather(next) ? "true" : "false");
+                   next && op_is_gather(next) ? "true" : "false");
     else
         out_printf(f->o, "rt_halo(ctx, %s, %s, %s, %s, %s)", mem, atom_c(args[1]), atom_c(args[2]),
                    atom_c(args[3]), size_c(f, row));

@@ -1,20 +1,15 @@
 /* After lifetimes: what is copied to its place among the rows of all ranks, to be gathered there,
  * is gathered from where it is, as what puts it there is to read it anyway:
  *
- *     copy [count][m] all[first*m + ..] := part[..]
- *     release part                                   =>   gather all with count*m of part from
- * first*m on gather all                                          release part
+ *     copy [count][m] all[first*m + ..] := part[..]   =>   gather all with count*m of part
+ *     release part                                         release part
+ *     gather all
  *
  * Gathers in a row are one message, which is sent with the last of them: releases go behind that.
  */
 #include "host/host_walk.h"
 
 /* --- Copies ----------------------------------------------------------------------------------- */
-
-static bool is_whole_gather(const HostOp *op)
-{
-    return op->kind == H_ROWS && op->ranks->kind == E_GATHER && op->ranks->ranks.args.n <= 2;
-}
 
 static bool row_major(Ctx *cx, const HostOp *op, const ArrLoc *l)
 {
@@ -58,7 +53,7 @@ static bool leaves(const HostOps *ops, int at, const HostOp *copy)
     const Mem *part = copy->src.mem;
     if (op->kind == H_RELEASE)
         return op->mem != copy->dst.mem;
-    if (op->kind == H_COPY || is_whole_gather(op))
+    if (op->kind == H_COPY || op_is_gather(op))
         return op->dst.mem != copy->dst.mem && op->dst.mem != part &&
                op->src.mem != copy->dst.mem && is_new(ops, at, op->dst.mem);
     if (op->kind == H_ALLOC)
@@ -77,7 +72,7 @@ static int copy_before(Ctx *cx, const HostOps *ops, int g)
     if (c < 0 || !copies_rows(cx, ops->at[c], gather) || !is_new(ops, c, gather->dst.mem))
         return -1;
     for (int i = 0; i < c; i++) /* both might be one message, in which the part is not there yet */
-        if (is_whole_gather(ops->at[i]) && ops->at[i]->dst.mem == ops->at[c]->src.mem)
+        if (op_is_gather(ops->at[i]) && ops->at[i]->dst.mem == ops->at[c]->src.mem)
             return -1;
     for (int i = c + 1; i < g; i++)
         if (!leaves(ops, i, ops->at[c]))
@@ -97,7 +92,7 @@ static void take(Ctx *cx, HostOp *gather, const HostOp *copy)
 /* The last of the gathers in a row that begin with this one. */
 static int last_in_row(const HostOps *ops, int g)
 {
-    while (g + 1 < ops->n && is_whole_gather(ops->at[g + 1]))
+    while (g + 1 < ops->n && op_is_gather(ops->at[g + 1]))
         g++;
     return g;
 }
@@ -110,7 +105,7 @@ static void gathers_in(Ctx *cx, HostOps *ops)
     for (int i = 0; i < ops->n; i++)
         to[i] = STAYS;
     for (int g = 0; g < ops->n; g++) {
-        int c = is_whole_gather(ops->at[g]) ? copy_before(cx, ops, g) : -1;
+        int c = op_is_gather(ops->at[g]) ? copy_before(cx, ops, g) : -1;
         if (c < 0)
             continue;
         take(cx, ops->at[g], ops->at[c]);
@@ -125,7 +120,7 @@ static void gathers_in(Ctx *cx, HostOps *ops)
         gathers_in(cx, &op->else_);
         if (to[i] == STAYS)
             vec_push(cx->perm, &out, op);
-        for (int k = 0; k < i && is_whole_gather(op); k++)
+        for (int k = 0; k < i && op_is_gather(op); k++)
             if (to[k] == i)
                 vec_push(cx->perm, &out, ops->at[k]);
     }

@@ -263,6 +263,11 @@ static inline bool op_is(const HostOp *op, unsigned traits)
 {
     return (hostop_info[op->kind].traits & traits) != 0;
 }
+/* Does it give all ranks all rows of an array, not only some beside their own? */
+static inline bool op_is_gather(const HostOp *op)
+{
+    return op->kind == H_ROWS && op->ranks->kind == E_GATHER && op->ranks->ranks.args.n <= 2;
+}
 /* The members that it has, as HM_. */
 unsigned op_members(const HostOp *op);
 /* The operation without those inside. */
