@@ -126,6 +126,7 @@ static uint64_t tile_word(const KTile *t)
 static uint64_t wide_word(const KTile *t)
 {
     uint64_t w = (uint64_t)t->wide << 2 | (uint64_t)t->fresh << 1 | t->last;
+    w = w << 1 | t->rounded;
     return (w << 12 | (uint64_t)t->tall[0]) << 12 | (uint64_t)t->tall[1];
 }
 

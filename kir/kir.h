@@ -67,7 +67,8 @@ typedef struct {
 extern const KStmInfo kstm_info[N_KSTMS];
 
 /* What a sub-group multiplies by matrix units: rows x k of one tile by k x cols of another, k being
- * 32 bytes of elements; these are f16, or f32 of which they take 11 bits (tf32), and summed in f32.
+ * 32 bytes of elements; these are f16, or f32, and summed in f32. Of f32 the units take 11 bits
+ * (tf32): each is two such numbers, of 11 bits and of those that are left, or `rounded` to one.
  * A row of a tile has, for each k, an element of a row of the product, or (the second tile) of a
  * column; in one that is turned, for each of those an element of a k. Rows lie `pitch` elements
  * apart, words of 16 bytes in a row in an order of their own, and sums are a lane's as the units
@@ -92,6 +93,7 @@ typedef struct {
     int half, k; /* FRAGMENTS: from that k of the tiles on */
     int pitch[2];
     bool turned[2];
+    bool rounded;
     bool wide, fresh, last;
     int tall[2];
 } KTile;

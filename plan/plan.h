@@ -217,7 +217,7 @@ typedef struct {
     VEC(Choice *) choices;
     Texts user_params;  /* names of the user's tuning parameters, of all entries */
     bool strict_math;   /* on CPUs, see MF_STRICT_MATH (runtime/kernels/native.h) */
-    bool fast_math;     /* products of f32 may be made by matrix units, of rounded factors */
+    bool fast_math;     /* matrix units may round factors of f32 */
     bool same_math;     /* ... see MF_SAME_MATH there */
     bool same_products; /* on GPUs, see MF_SAME_PRODUCTS (runtime/kernels/prelude.cl) */
     int n_recalls;      /* numbers of H_RECALL are below */

@@ -1,7 +1,9 @@
-/* Products of matrices of f16, summed in f32, by the matrix units of a device: what sides.c finds
- * where the function is f32.f16 x * f32.f16 y, and the operator +.
+/* Products of matrices of f16 or f32, summed in f32, by the matrix units of a device: what sides.c
+ * finds where the function is f32.f16 x * f32.f16 y, or x * y of f32, and the operator +.
  *
  *     segmap^1 .. <xs in xss> <ys in yss> { redomap (+) (\x y -> f32.f16 x * f32.f16 y) xs ys }
+ *
+ * Of f32 the units take two numbers of 11 bits each, or, if mathematics may be fast, one (KTile).
  *
  * A group has a block of rows and columns, each of its warps a part of it, of which it multiplies
  * pieces of 16 x 8 by one instruction (kinds.def: MULTIPLY). Tiles come into local memory by copies
@@ -45,6 +47,7 @@ typedef struct {
     int stages;        /* tiles in local memory, S */
     bool wide;         /* products; operands are f16 */
     bool anywhere;     /* rows of operands may begin */
+    bool rounded;      /* f32 are (KTile) */
 } Shape;
 
 /* An operand, as its tiles are copied. Of tiles that are turned the rows are k. */
@@ -250,6 +253,7 @@ static KTile tile_shape(const Matrix *m)
 {
     KTile t = {.elem = m->shape.elem, .rows = m->shape.warp[ROWS], .cols = m->shape.warp[COLS]};
     t.wide = m->shape.wide;
+    t.rounded = m->shape.rounded;
     for (int d = 0; d < N_SIDES; d++) {
         t.pitch[d] = t.wide ? KTILE_PANEL : pitch_of(m, d);
         t.tall[d] = t.wide ? rows_of(m, d) : 0;
@@ -573,13 +577,11 @@ static void number_threads(Matrix *m)
         m->warp[d] = kb_let(kg->kb, "part", kg_mul(kg, part[d], kg_int(kg, m->shape.warp[d])));
 }
 
-static Matrix matrix_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Shape *shape,
-                        PrimType elem)
+static Matrix matrix_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Shape *shape)
 {
     KGen *kg = kg_new(pb, "segmatrix", r->e);
     Matrix m = {.s = sides_of(kg, r, outs), .kg = kg, .r = r, .shape = *shape};
-    m.shape.elem = elem;
-    m.shape.blocks.depth = DEPTH_BYTES / prim_type_bytes[elem];
+    m.shape.blocks.depth = DEPTH_BYTES / prim_type_bytes[shape->elem];
     return m;
 }
 
@@ -647,38 +649,49 @@ static void shape_branch(PlanBuild *pb, Matrix *m, const ArrLoc *outs)
 
 int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
 {
+#define LARGE .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60
+#define SMALL .size = {64, 64}, .piece = 512, .least = 9, .groups = 2, .fill = 10
     static const Shape shapes[] = {
-        {.blocks =
-             {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60},
+        {.elem = T_F16,
+         .blocks = {.size = {128, 256}, LARGE},
          .warp = {16, 256},
          .stages = 4,
          .wide = true},
-        {.blocks =
-             {.size = {128, 256}, .piece = 512, .least = 64, .groups = 1, .fill = 60, .full = 60},
+        {.elem = T_F16, .blocks = {.size = {128, 256}, LARGE}, .warp = {64, 64}, .stages = 3},
+        {.elem = T_F32,
+         .rounded = true,
+         .blocks = {.size = {128, 256}, LARGE},
          .warp = {64, 64},
          .stages = 3},
-        {.blocks = {.size = {64, 64}, .piece = 512, .least = 9, .groups = 2, .fill = 10},
-         .warp = {32, 32},
-         .stages = 4},
-        {.blocks = {.size = {64, 64}, .piece = 512, .least = 9, .groups = 2, .fill = 10},
+        {.elem = T_F32, .blocks = {.size = {128, 128}, LARGE}, .warp = {32, 64}, .stages = 3},
+        {.elem = T_F16, .blocks = {SMALL}, .warp = {32, 32}, .stages = 4},
+        {.elem = T_F32, .rounded = true, .blocks = {SMALL}, .warp = {32, 32}, .stages = 4},
+        {.elem = T_F32, .blocks = {SMALL}, .warp = {32, 32}, .stages = 4},
+        {.elem = T_F16, .blocks = {SMALL}, .warp = {32, 32}, .stages = 3, .anywhere = true},
+        {.elem = T_F32,
+         .rounded = true,
+         .blocks = {SMALL},
          .warp = {32, 32},
          .stages = 3,
          .anywhere = true},
+        {.elem = T_F32, .blocks = {SMALL}, .warp = {32, 32}, .stages = 3, .anywhere = true},
     };
+#undef LARGE
+#undef SMALL
     if (r->depth < 2 || !sums_can_cut(pb->cx, r))
         return 0;
-    static const PrimType elems[] = {T_F16, T_F32};
-    int n = 0, may = pb->plan->fast_math ? 2 : 1;
+    int n = 0;
     for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++) {
-        for (int e = 0; e < may; e++) {
-            Matrix tried = matrix_of(pb, r, outs, &shapes[i], elems[e]);
-            if ((shapes[i].wide && elems[e] != T_F16) || !open_kernel(&tried))
-                continue;
-            Matrix m = matrix_of(pb, r, outs, &shapes[i], elems[e]);
-            shape_branch(pb, &m, outs);
-            pb_else(pb);
-            n++;
-        }
+        const Shape *s = &shapes[i];
+        if (s->elem == T_F32 && s->rounded != pb->plan->fast_math)
+            continue;
+        Matrix tried = matrix_of(pb, r, outs, s);
+        if (!open_kernel(&tried))
+            continue;
+        Matrix m = matrix_of(pb, r, outs, s);
+        shape_branch(pb, &m, outs);
+        pb_else(pb);
+        n++;
     }
     return n;
 }

@@ -421,7 +421,7 @@ static void check_tile(Check *c, const KTile *t)
                  t->cols % (2 * KTILE_COLS) == 0 && t->k % ktile_depth(t->elem) == 0;
     bool wide = t->cols == 64 || t->cols == 128 || t->cols == 256;
     wide = !t->wide || (wide && t->rows == KTILE_ROWS && t->elem == T_F16 && t->half == 0);
-    if (!whole || !wide || (t->half != 0 && t->half != 1))
+    if (!whole || !wide || (t->half != 0 && t->half != 1) || (t->rounded && t->elem != T_F32))
         wrong(c, "a product of %d x %d", t->rows, t->cols);
     for (int i = 0; t->wide && i < 2; i++)
         if (t->pitch[i] && (t->pitch[i] != KTILE_PANEL || t->tall[i] % KTILE_COLS || !t->tall[i]))

@@ -52,8 +52,9 @@ static void multiply_text(Out *o, const KStm *s)
                    s->buf->name, t->cols, t->pitch[0] ? "TILES" : "WORDS", t->turned[0],
                    t->turned[1], t->k == 0, t->fresh, t->last);
     else
-        out_printf(o, "MF_MULTIPLY(%s, %s, %s, %d, %d, %d);\n", prim_type_text[t->elem],
-                   s->with->name, s->buf->name, t->half, t->rows, t->cols);
+        out_printf(o, "MF_MULTIPLY(%s, %s, %s, %d, %d, %d);\n",
+                   t->rounded ? "tf32" : prim_type_text[t->elem], s->with->name, s->buf->name,
+                   t->half, t->rows, t->cols);
 }
 
 static void fragments_text(Out *o, const KStm *s)

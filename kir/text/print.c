@@ -208,6 +208,8 @@ static void put_tile(Out *o, const KStm *s)
                t->k);
     for (int i = 0; i < 2; i++)
         out_printf(o, " pitch %d%s", t->pitch[i], t->turned[i] ? " turned" : "");
+    if (t->rounded)
+        out_puts(o, " rounded");
     if (t->wide)
         out_printf(o, " wide %d %d%s%s", t->tall[0], t->tall[1], t->fresh ? " fresh" : "",
                    t->last ? " last" : "");

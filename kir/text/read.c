@@ -402,6 +402,7 @@ static void get_tile(KReader *k, KStm *s)
         t->pitch[i] = read_small(k->r, "a number of elements");
         t->turned[i] = read_accept_word(k->r, "turned");
     }
+    t->rounded = read_accept_word(k->r, "rounded");
     t->wide = read_accept_word(k->r, "wide");
     if (!t->wide)
         return;

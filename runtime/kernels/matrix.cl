@@ -1,4 +1,4 @@
-/* Products of tiles of f16, or of f32 that are rounded to tf32 (8 bits of exponent, 10 of fraction), with sums of f32, for kernels with COPY, ROUND, FRAGMENTS, MULTIPLY and POWER (kir/kinds.def). On NVIDIA's devices from
+/* Products of tiles of f16, or of f32, with sums of f32, for kernels with COPY, ROUND, FRAGMENTS, MULTIPLY and POWER (kir/kinds.def). On NVIDIA's devices from
  * compute capability 8 on these are instructions (PTX ISA: cp.async, ldmatrix, mma.m16n8k16, m16n8k8); elsewhere the same is done without,
  * so that kernels can be tried. Of a tile of pitch 0 nothing is loaded. */
 #ifndef MF_WITHOUT_F32
@@ -96,13 +96,6 @@ static inline void mf_load_cols_f16(uint *x, const __local ushort *tile, uint co
     mf_load_matrices(x, tile + mf_place_f16(r, c, pitch), turned);
 }
 
-/* Of numbers that are rounded so the units leave the last 13 bits away; what comes here is, in the
- * mean, half of the last bit that is left (so much of 1.44), so that errors are up to 0.7 of that bit to both sides. Numbers of 11
- * bits, infinities and NaNs stay what they are. Rounding to nearest, cvt.rna.tf32.f32, is three instructions. */
-static inline uint mf_round_tf32(uint x)
-{
-    return as_uint(as_float(x) * 1.000338f);
-}
 /* 32 numbers of a tile that is turned and k of a step: four neighbours, which are in a lane's pieces one after the other, at once. */
 static inline void mf_load_turned(uint4 *x, const __local float *tile, uint number, uint k, uint pitch)
 {
@@ -123,9 +116,6 @@ static inline void mf_load_rows_f32(uint *x, const __local float *tile, uint row
         mf_load_matrices(x, tile + mf_place_f32(r, c, pitch), false);
         mf_load_matrices(x + 4, tile + mf_place_f32(r + 16, c, pitch), false);
     }
-    MF_PRAGMA(unroll)
-    for (int i = 0; i < 8; i++)
-        x[i] = mf_round_tf32(x[i]);
 }
 static inline void mf_load_cols_f32(uint *x, const __local float *tile, uint col, uint k, uint pitch, bool turned)
 {
@@ -139,9 +129,6 @@ static inline void mf_load_cols_f32(uint *x, const __local float *tile, uint col
         mf_load_matrices(x, tile + mf_place_f32(r, c, pitch), false);
         mf_load_matrices(x + 4, tile + mf_place_f32(r + 16, c, pitch), false);
     }
-    MF_PRAGMA(unroll)
-    for (int i = 0; i < 8; i++)
-        x[i] = mf_round_tf32(x[i]);
 }
 
 /* Rows, or columns, that are loaded at once. */
@@ -156,7 +143,7 @@ static inline void mf_load_cols_f32(uint *x, const __local float *tile, uint col
                          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                         \
     }
 MF_MULTIPLY_ADD(f16, "m16n8k16.row.col.f32.f16.f16.f32")
-MF_MULTIPLY_ADD(f32, "m16n8k8.row.col.f32.tf32.tf32.f32")
+MF_MULTIPLY_ADD(tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
 
 #define MF_FRAGMENTS(elem, words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned)                 \
     {                                                                                                                        \
@@ -168,16 +155,77 @@ MF_MULTIPLY_ADD(f32, "m16n8k8.row.col.f32.tf32.tf32.f32")
             mf_load_cols_##elem((words) + ((half) * ((rows) + (cols)) + (rows) + mf_j) / 4, b, (uint)(col) + mf_j, k, b_pitch, \
                                 b_turned);                                                                                   \
     }
-#define MF_MULTIPLY(elem, sums, words, half, rows, cols)                                                                     \
-    {                                                                                                                        \
-        MF_PRAGMA(unroll)                                                                                                    \
-        for (int mf_i = 0; mf_i < (rows) / 16; mf_i++) {                                                                     \
-            MF_PRAGMA(unroll)                                                                                                \
-            for (int mf_j = 0; mf_j < (cols) / 8; mf_j++)                                                                    \
-                mf_multiply_add_##elem((sums) + (mf_i * ((cols) / 8) + mf_j) * 4, (words) + ((half) * ((rows) + (cols)) / 4 + mf_i * 4), \
-                                (words) + ((half) * ((rows) + (cols)) / 4 + (rows) / 4 + mf_j * 2));                         \
-        }                                                                                                                    \
+/* Pieces of 16 rows and of 8 columns: the words of a step begin with those of rows. */
+#define MF_EACH_PIECE(rows, cols, i, j, ...)     \
+    MF_PRAGMA(unroll)                            \
+    for (int i = 0; i < (rows) / 16; i++) {      \
+        MF_PRAGMA(unroll)                        \
+        for (int j = 0; j < (cols) / 8; j++) {   \
+            __VA_ARGS__                          \
+        }                                        \
     }
+#define MF_WORDS_OF(words, half, rows, cols) ((words) + (half) * ((rows) + (cols)) / 4)
+#define MF_MULTIPLY_f16(sums, words, rows, cols) \
+    MF_EACH_PIECE(rows, cols, mf_i, mf_j,        \
+                  mf_multiply_add_f16((sums) + (mf_i * ((cols) / 8) + mf_j) * 4, (words) + mf_i * 4, (words) + (rows) / 4 + mf_j * 2);)
+
+/* Of f32 the units take 8 bits of exponent and 10 of fraction (tf32), and leave the last 13 bits away. What comes here to numbers that
+ * are rounded so is, in the mean, half of the last bit that is left (so much of 1.44), so that errors are up to 0.7 of that bit to both
+ * sides. Numbers of 11 bits, infinities and NaNs stay what they are. Rounding to nearest, cvt.rna.tf32.f32, is three instructions. */
+static inline uint mf_round_tf32(uint x)
+{
+    return as_uint(as_float(x) * 1.000338f);
+}
+#define MF_MULTIPLY_tf32(sums, words, rows, cols)                                 \
+    {                                                                             \
+        MF_PRAGMA(unroll)                                                         \
+        for (int mf_i = 0; mf_i < ((rows) + (cols)) / 4; mf_i++)                  \
+            (words)[mf_i] = mf_round_tf32((words)[mf_i]);                         \
+        MF_EACH_PIECE(rows, cols, mf_i, mf_j,                                     \
+                      mf_multiply_add_tf32((sums) + (mf_i * ((cols) / 8) + mf_j) * 4, (words) + mf_i * 4, (words) + (rows) / 4 + mf_j * 2);) \
+    }
+
+/* An f32 is the sum of two numbers, of its first 11 bits and of what is left, of which the units leave two bits away. Of the four
+ * products of two such, that of both rests is too small to count (Ootomo and Yokota, "Recovering single precision accuracy from Tensor
+ * Cores while surpassing the FP32 theoretical peak performance", 2022). As the units cut sums off, which would be seen after some
+ * hundred of them, those of a step begin at 0, and are then added. Of an infinity, or a NaN, the first number is the largest there
+ * is, and the rest is the infinity, or the NaN: as both numbers have one sign, products are then what they should be. */
+static inline void mf_halve(uint *first, uint *rest, const uint *x, int n)
+{
+    const float most = 0x1.ffcp127f;
+    MF_PRAGMA(unroll)
+    for (int i = 0; i < n; i++) {
+        float y = fmax(fmin(as_float(x[i] & 0xffffe000), most), -most);
+        first[i] = as_uint(y);
+        rest[i] = as_uint(as_float(x[i]) - y);
+    }
+}
+/* sums += the products of pieces. None waits for the one before it. */
+static inline void mf_pieces(float *sums, const uint *a, const uint *b, int rows, int cols)
+{
+    MF_PRAGMA(unroll)
+    for (int i = 0; i < rows / 16; i++)
+        MF_PRAGMA(unroll)
+        for (int j = 0; j < cols / 8; j++)
+            mf_multiply_add_tf32(sums + (i * (cols / 8) + j) * 4, a + i * 4, b + j * 2);
+}
+#define MF_MULTIPLY_f32(sums, words, rows, cols)                                           \
+    {                                                                                      \
+        uint mf_first[((rows) + (cols)) / 4], mf_rest[((rows) + (cols)) / 4];              \
+        float mf_step[(rows) * (cols) / 32];                                               \
+        mf_halve(mf_first, mf_rest, words, ((rows) + (cols)) / 4);                         \
+        MF_PRAGMA(unroll)                                                                  \
+        for (int mf_s = 0; mf_s < (rows) * (cols) / 32; mf_s++)                            \
+            mf_step[mf_s] = 0;                                                             \
+        mf_pieces(mf_step, mf_rest, mf_first + (rows) / 4, rows, cols);                    \
+        mf_pieces(mf_step, mf_first, mf_rest + (rows) / 4, rows, cols);                    \
+        mf_pieces(mf_step, mf_first, mf_first + (rows) / 4, rows, cols);                   \
+        MF_PRAGMA(unroll)                                                                  \
+        for (int mf_s = 0; mf_s < (rows) * (cols) / 32; mf_s++)                            \
+            (sums)[mf_s] += mf_step[mf_s];                                                 \
+    }
+#define MF_MULTIPLY(elem, sums, words, half, rows, cols) \
+    MF_MULTIPLY_##elem(sums, MF_WORDS_OF(words, half, rows, cols), rows, cols)
 
 /* Products of four warps together, of 64 rows (PTX ISA: wgmma), which take tiles where they are in local memory: a tile is panels
  * of 128 bytes a row, so many rows (`tall`) each, that follow on each other. Of the words of a step, the first and the fifth are
@@ -289,7 +337,7 @@ static inline int mf_number(int piece, int of, bool spread)
 #define MF_SPREAD_f16 false
 #define MF_SPREAD_f32 true
 
-/* What a word of the fragments has: two f16 in a row, or an f32, rounded. */
+/* What a word of the fragments has: two f16 in a row, or an f32. */
 #ifndef MF_WITHOUT_F16
 static inline uint mf_word_f16(const __local ushort *tile, int number, int k, int w, int pitch, bool turned)
 {
@@ -306,15 +354,22 @@ static inline float mf_product_f16(float sum, uint x, uint y)
 #endif
 static inline uint mf_word_f32(const __local float *tile, int number, int k, int w, int pitch, bool turned)
 {
-    uint x = as_uint(tile[turned ? mf_place_f32(k + w, number, pitch) : mf_place_f32(number, k + w, pitch)]);
-    return as_uint(as_float(x) * 1.000338f) & 0xffffe000;
+    return as_uint(tile[turned ? mf_place_f32(k + w, number, pitch) : mf_place_f32(number, k + w, pitch)]);
 }
 static inline float mf_product_f32(float sum, uint x, uint y)
 {
     return sum + as_float(x) * as_float(y);
 }
+static inline float mf_rounded_tf32(uint x)
+{
+    return as_float(as_uint(as_float(x) * 1.000338f) & 0xffffe000);
+}
+static inline float mf_product_tf32(float sum, uint x, uint y)
+{
+    return sum + mf_rounded_tf32(x) * mf_rounded_tf32(y);
+}
 
-#define MF_EMULATED(elem, type)                                                                                               \
+#define MF_EMULATED_WORDS(elem, type)                                                                                               \
     static inline void mf_fragments_##elem(uint *words, int half_, int rows, int cols, int k, const __local type *a, int row, \
                                            int a_pitch, bool a_turned, const __local type *b, int col, int b_pitch,           \
                                            bool b_turned)                                                                     \
@@ -328,7 +383,8 @@ static inline float mf_product_f32(float sum, uint x, uint y)
         for (int j = 0; b_pitch && j < cols / 4; j++)                                                                         \
             for (int w = 0; w < 8; w++)                                                                                       \
                 words[j * 8 + w] = mf_word_##elem(b, col + mf_sum_col(j, lane, b_turned && MF_SPREAD_##elem), k, w, b_pitch, b_turned); \
-    }                                                                                                                         \
+    }
+#define MF_EMULATED_PRODUCTS(elem)                                                                                      \
     static inline void mf_multiply_##elem(float *sums, const uint *words, int half_, int rows, int cols)                      \
     {                                                                                                                         \
         words += half_ * (rows + 2 * cols);                                                                                   \
@@ -340,9 +396,12 @@ static inline float mf_product_f32(float sum, uint x, uint y)
         }                                                                                                                     \
     }
 #ifndef MF_WITHOUT_F16
-MF_EMULATED(f16, ushort)
+MF_EMULATED_WORDS(f16, ushort)
+MF_EMULATED_PRODUCTS(f16)
 #endif
-MF_EMULATED(f32, float)
+MF_EMULATED_WORDS(f32, float)
+MF_EMULATED_PRODUCTS(f32)
+MF_EMULATED_PRODUCTS(tf32)
 
 #define MF_FRAGMENTS(elem, words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned) \
     mf_fragments_##elem(words, half, rows, cols, k, a, row, a_pitch, a_turned, b, col, b_pitch, b_turned)
