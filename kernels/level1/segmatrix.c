@@ -664,6 +664,7 @@ int segmatrix_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
          .warp = {64, 64},
          .stages = 3},
         {.elem = T_F32, .blocks = {.size = {128, 128}, LARGE}, .warp = {32, 64}, .stages = 3},
+        {.elem = T_F32, .blocks = {.size = {128, 64}, LARGE}, .warp = {32, 64}, .stages = 3},
         {.elem = T_F16, .blocks = {SMALL}, .warp = {32, 32}, .stages = 4},
         {.elem = T_F32, .rounded = true, .blocks = {SMALL}, .warp = {32, 32}, .stages = 4},
         {.elem = T_F32, .blocks = {SMALL}, .warp = {32, 32}, .stages = 4},
