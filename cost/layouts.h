@@ -17,9 +17,10 @@ typedef enum {
 /* Accesses: coalesced; of work-items by themselves, each element once or again and again, in groups
  * where there is other work meanwhile; of a part of the array; of one of which nothing is known.
  * Results that are written apart, by work-items and by groups. A transposed copy; an array passed
- * on that must be laid out anew, as such a copy or, times SCATTERED, element by element. */
+ * on that must be laid out anew, as such a copy or, times SCATTERED, element by element. Another
+ * order of threads than their nest's: programs are mostly written in one that suits. */
 enum { RIGHT = 2, ONCE = 8, AGAIN = 16, GROUP_ONCE = 4, SOME = 1, GUESSED = 4 };
-enum { WRITE = 6, GROUP_WRITE = 3, COPY = 6, PASS_ON = 12, SCATTERED = 3 };
+enum { WRITE = 6, GROUP_WRITE = 3, COPY = 6, PASS_ON = 12, SCATTERED = 3, OTHER_ORDER = 2 };
 /* What is in a host loop counts so many times, up to so many in nested ones. WHOLE is the share of
  * what surely runs, of which the first of two versions has a third; one beside blocks, which
  * untuned programs take for small data, a ninth; one that they never take less. */

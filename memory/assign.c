@@ -653,7 +653,7 @@ static void assign_params(Assign *as, const Entry *en)
 
 static Entry assign_entry(Ctx *cx, const Entry *en, EntryMemory *em)
 {
-    Layouts ly = layout_decide(cx, en);
+    Layouts ly = layout_decide(cx, en, false);
     *em = (EntryMemory){.locs = varmap_new(cx->perm), .within = varmap_new(cx->perm)};
     Assign as = {.cx = cx, .perms = ly.perms, .em = em, .guard_mark = -1};
     as.guards = varmap_new(cx->perm);

@@ -144,38 +144,65 @@ static int fast_of(const Accesses *found, const Var *v)
     return fast;
 }
 
-static void readers_of(Lay *ly, const Exp *e)
+/* The reader of v in the walk, made when it is new; NULL: nothing is known of v. */
+static Reader *reader_of(Lay *ly, Walk *w, Var *v, const Accesses *across)
 {
+    for (int i = 0; i < w->readers.n; i++)
+        if (ly->readers.at[w->readers.at[i]].arr == v)
+            return &ly->readers.at[w->readers.at[i]];
+    const View *of = view_of(ly, atom_var(v));
+    if (!of || !of->node)
+        return NULL;
+    Reader r = {.walk = w, .arr = v, .view = *of, .weight = weight(ly), .copy = -1};
+    r.once = body_has_seg(w->seg->seg.body) ? GROUP_ONCE : ONCE;
+    r.across = fast_of(across, v);
+    vec_push(ly->cx->perm, &of->node->readers, ly->readers.n);
+    vec_push(ly->cx->perm, &w->readers, ly->readers.n);
+    vec_push(ly->cx->perm, &ly->readers, r);
+    return &vec_last(&ly->readers);
+}
+
+/* What is read in that order, array by array. */
+static void read_in_order(Lay *ly, Walk *w, int order, const Accesses *found,
+                          const Accesses *across)
+{
+    VarSet *done = varmap_new(ly->cx->scratch);
+    for (int i = 0; i < found->n; i++) {
+        Var *v = found->at[i].arr;
+        Reader *r = varset_has(done, v) ? NULL : reader_of(ly, w, v, across);
+        if (!r)
+            continue;
+        varset_add(done, v);
+        r->of[order].first = ly->accesses.n;
+        for (int k = i; k < found->n; k++)
+            if (found->at[k].arr == v) {
+                vec_push(ly->cx->perm, &ly->accesses, found->at[k]);
+                w->rows |= found->at[k].walks;
+                if (found->at[k].kind != WANT_GUESS)
+                    r->copy = (int64_t)COPY * r->view.turns * ly->share;
+            }
+        r->of[order].n = ly->accesses.n - r->of[order].first;
+    }
+}
+
+static void readers_of(Lay *ly, Walk *w)
+{
+    const Exp *e = w->seg;
     ArenaMark mark = arena_mark(ly->cx->scratch);
     Accesses found = access_of_seg(ly->cx, e), across = {0};
     if (ly->turns >
         1) /* a copy in a version would be made in each turn; else few segments may want it */
         across = access_across(ly->cx, e);
-    Vars consumed = exp_consumes(ly->cx, e);
-    VarSet *done = varmap_new(ly->cx->scratch);
-    for (int i = 0; i < found.n; i++) {
-        Var *v = found.at[i].arr;
-        const View *w = view_of(ly, atom_var(v));
-        if (varset_has(done, v) || !w || !w->node)
-            continue;
-        varset_add(done, v);
-        Reader r = {.seg = e, .arr = v, .view = *w, .first = ly->accesses.n, .weight = weight(ly)};
-        r.once = body_has_seg(e->seg.body) ? GROUP_ONCE : ONCE;
-        r.across = fast_of(&across, v);
-        r.copy = -1;
-        for (int k = i; k < found.n; k++)
-            if (found.at[k].arr == v) {
-                vec_push(ly->cx->perm, &ly->accesses, found.at[k]);
-                if (found.at[k].kind != WANT_GUESS)
-                    r.copy = (int64_t)COPY * w->turns * ly->share;
-            }
-        for (int k = 0; k < consumed.n; k++)
-            if (consumed.at[k] == v)
-                r.copy = -1;
-        r.n = ly->accesses.n - r.first;
-        vec_push(ly->cx->perm, &w->node->readers, ly->readers.n);
-        vec_push(ly->cx->perm, &ly->readers, r);
+    read_in_order(ly, w, 0, &found, &across);
+    for (int k = 1; k < w->orders; k++) {
+        found = access_if_fast(ly->cx, e, w->fast[k]);
+        read_in_order(ly, w, k, &found, &across);
     }
+    Vars consumed = exp_consumes(ly->cx, e);
+    for (int i = 0; i < w->readers.n; i++)
+        for (int k = 0; k < consumed.n; k++)
+            if (consumed.at[k] == ly->readers.at[w->readers.at[i]].arr)
+                ly->readers.at[w->readers.at[i]].copy = -1;
     arena_reset(ly->cx->scratch, mark);
 }
 
@@ -233,12 +260,14 @@ static int group_fast_dim(Lay *ly, const Body *b, Atom a)
 
 /* Result j of a construct: what it wants to write. Threads lay their rows out with the nest's
  * dimensions innermost, work-groups write rows as they are. */
-static void made_by_seg(Lay *ly, const Stm *s, int j)
+static void made_by_seg(Lay *ly, Walk *w, const Stm *s, int j)
 {
     const Exp *e = s->exp;
     Node *n = node_new(ly, s->pat.at[j]);
     if (n->fixed)
         return;
+    n->walk = w;
+    vec_push(ly->cx->perm, &w->made, n);
     bool reduced = e->kind == E_SEGRED && j < e->seg.nes.n;
     int depth = e->seg.nest.n - reduced, fast = access_fast_dim(e);
     bool folds = fast < e->seg.nest.n - 1;
@@ -267,15 +296,39 @@ static void made_by_seg(Lay *ly, const Stm *s, int j)
     n->wants_fast = fast < depth ? fast : depth - 1;
 }
 
+/* What is built in an array that it becomes part of stays as it is. */
+static bool is_placed(const Lay *ly, const Stm *s)
+{
+    for (int j = 0; j < s->pat.n; j++)
+        if (varset_has(ly->placed, s->pat.at[j]))
+            return true;
+    return false;
+}
+
+static Walk *walk_new(Lay *ly, const Stm *s)
+{
+    Walk *w = NEW(ly->cx->perm, Walk);
+    int last = s->exp->seg.nest.n - 1;
+    *w = (Walk){.seg = s->exp, .orders = 1, .weight = weight(ly)};
+    if (ly->free && access_is_free(ly->cx, s->exp) && !is_placed(ly, s)) {
+        w->fast[0] = last;
+        for (int d = last - 1; d >= 0; d--)
+            w->fast[w->orders++] = d;
+    }
+    vec_push(ly->cx->perm, &ly->walks, w);
+    return w;
+}
+
 static void lay_seg(Lay *ly, const Stm *s)
 {
     const Dests *dests = exp_dests(s->exp);
-    readers_of(ly, s->exp);
+    Walk *w = walk_new(ly, s);
+    readers_of(ly, w);
     for (int j = 0; j < s->pat.n; j++) {
         if (dests->n > 0)
             same_place(ly, s->pat.at[j], dests->at[j].arr);
         else if (s->pat.at[j]->type.rank > 0)
-            made_by_seg(ly, s, j);
+            made_by_seg(ly, w, s, j);
     }
 }
 
@@ -457,28 +510,48 @@ static void lay_entry(Lay *ly, const Entry *en)
     }
 }
 
-Layouts layout_decide(Ctx *cx, const Entry *en)
+/* Values that updates put into arrays. */
+static void placed_in(VarSet *placed, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind == E_UPDATE && e->update.val.var)
+            varset_add(placed, e->update.val.var);
+        if (e->kind == E_LOOP)
+            placed_in(placed, e->loop.body);
+        if (e->kind == E_IF) {
+            placed_in(placed, e->branch.then_);
+            placed_in(placed, e->branch.else_);
+        }
+    }
+}
+
+Layouts layout_decide(Ctx *cx, const Entry *en, bool free)
 {
     Lay ly = {.cx = cx,
+              .free = free,
+              .placed = varmap_new(cx->perm),
               .views = varmap_new(cx->perm),
               .turns = 1,
               .share = WHOLE,
               .guards = varmap_new(cx->perm)};
     Layouts r = {.perms = varmap_new(cx->perm)};
+    placed_in(ly.placed, en->body);
     lay_entry(&ly, en);
     layout_search(&ly);
+    r.reorders = order_choose(&ly);
     for (int i = 0; i < ly.nodes.n; i++)
         varmap_put(r.perms, ly.nodes.at[i]->v, ly.nodes.at[i]->perm);
     for (int i = 0; i < ly.readers.n; i++) {
         const Reader *rd = &ly.readers.at[i];
         int fast, now[MAX_DIMS], *perm;
-        layout_reader_cost(&ly, rd, &fast);
+        layout_reader_cost(&ly, rd, layout_order(&ly, rd->walk), &fast);
         if (fast < 0)
             continue;
         perm = NEWN(cx->perm, int, MAX_DIMS);
         view_perm(&rd->view, rd->view.node->perm, now);
         layout_turned(now, rd->view.rank, fast, perm);
-        vec_push(cx->perm, &r.rereads, ((Reread){rd->seg, rd->arr, perm}));
+        vec_push(cx->perm, &r.rereads, ((Reread){rd->walk->seg, rd->arr, perm}));
     }
     return r;
 }

@@ -5,7 +5,7 @@
 #include "cost/layouts.h"
 #include "memory/memory.h"
 
-enum { MAX_DIMS = 16 };
+enum { MAX_DIMS = 16, MAX_ORDERS = 8 };
 
 /* --- reads.c --------------------------------------------------------------------------------- */
 
@@ -13,6 +13,7 @@ enum { MAX_DIMS = 16 };
 typedef struct {
     Var *arr;
     WantKind kind;
+    bool walks;         /* each element of the nest goes along a row of its own */
     int fast;           /* its dimension that varies over neighbouring work-items */
     int perm[MAX_DIMS]; /* a layout that suits: outermost dimension in memory first, `fast` last */
 } Access;
@@ -25,6 +26,11 @@ Accesses access_of_seg(Ctx *cx, const Exp *seg);
 Accesses access_across(Ctx *cx, const Exp *seg);
 /* The dimension of the nest that neighbouring work-items differ in; -1: none. */
 int access_fast_dim(const Exp *seg);
+
+/* May a construct's threads go through its dimensions in any order (order.c)? */
+bool access_is_free(Ctx *cx, const Exp *seg);
+/* The accesses of one that may, its dimension `fast` the fastest. */
+Accesses access_if_fast(Ctx *cx, const Exp *seg, int fast);
 
 /* --- computed.c ------------------------------------------------------------------------------ */
 
@@ -60,13 +66,29 @@ typedef struct {
     int64_t cost;
 } Edge;
 
+/* A construct. Its threads go through the dimensions of its nest in one order, which is that of the
+ * nest, or one of `orders` that differ in the fastest dimension. */
 typedef struct {
     const Exp *seg;
+    int orders, fast[MAX_ORDERS]; /* the first is the nest's own */
+    int64_t weight;
+    bool rows;        /* elements go along rows of their own, more than they make */
+    bool seen;        /* its cost is in the sum at work */
+    VEC(int) readers; /* indices */
+    Nodes made;       /* its results */
+} Walk;
+
+typedef struct {
+    int first, n;
+} Span;
+
+typedef struct {
+    Walk *walk;
     Var *arr;
     View view;
-    int first, n; /* its accesses */
-    int once;     /* what one that lies wrong costs if it is the only one of its elements */
-    int across;   /* the dimension in which neighbouring segments of a reduction differ; -1: none */
+    Span of[MAX_ORDERS]; /* its accesses by each order */
+    int once;            /* what one that lies wrong costs if it is the only one of its elements */
+    int across; /* the dimension in which neighbouring segments of a reduction differ; -1: none */
     int64_t weight, copy; /* copy: its cost; -1: must not be copied */
 } Reader;
 
@@ -75,6 +97,7 @@ struct Node {
     int rank;
     bool fixed;
     int perm[MAX_DIMS];
+    Walk *walk;     /* that makes it; NULL: none */
     int wants_fast; /* the dimension along which neighbours write it; -1: none */
     int64_t write;  /* what it costs otherwise */
     int component;
@@ -87,10 +110,13 @@ typedef struct {
     Nodes nodes;
     Accesses accesses;
     VEC(Reader) readers;
+    VEC(Walk *) walks;
     VEC(Edge) edges;
+    bool free;      /* constructs may take another order than their nest's */
     int turns;      /* how often the present place is reached */
     int share;      /* of WHOLE: how likely the code versions around it are chosen */
     VarMap *guards; /* bool variables bound to a SUFF -> Exp */
+    VarSet *placed; /* what updates put into arrays */
 } Lay;
 
 /* The order of the view's dimensions in memory when its node lies by perm. False if the innermost
@@ -98,9 +124,11 @@ typedef struct {
 bool view_perm(const View *w, const int *perm, int *of_view);
 /* Sets the layouts of the nodes. */
 void layout_search(Lay *ly);
-/* What reading costs; *copy: the dimension that a copy has innermost, if one is worth it, else -1.
- */
-int64_t layout_reader_cost(const Lay *ly, const Reader *r, int *copy);
+/* What reading costs in that order of the construct's; *copy: the dimension that a copy has
+ * innermost, if one is worth it, else -1. */
+int64_t layout_reader_cost(const Lay *ly, const Reader *r, int order, int *copy);
+/* The order of a construct that costs least. */
+int layout_order(const Lay *ly, const Walk *w);
 /* The order `from` of dimensions turned until `fast` is last: a transposition of a matrix. */
 void layout_turned(const int *from, int rank, int fast, int *to);
 
@@ -113,10 +141,26 @@ typedef struct {
     const int *perm;
 } Reread;
 
+/* A construct whose dimensions are interchanged: the k-th outermost is order[k]. */
+typedef struct {
+    const Exp *seg;
+    const int *order;
+} Reorder;
+typedef VEC(Reorder) Reorders;
+
 typedef struct {
     VarMap *perms; /* array variable with memory of its own -> const int *: its layout */
     VEC(Reread) rereads;
+    Reorders reorders;
 } Layouts;
-Layouts layout_decide(Ctx *cx, const Entry *en);
+/* free: constructs may still be interchanged. */
+Layouts layout_decide(Ctx *cx, const Entry *en, bool free);
+
+/* --- order.c ---------------------------------------------------------------------------------- */
+
+/* The orders that are not the nests' own, of layouts that are found. */
+Reorders order_choose(const Lay *ly);
+/* s with its nest's dimensions in that order, pushed to `to`, and its results as they were. */
+void order_push(Ctx *cx, const Stm *s, const int *order, Stms *to);
 
 #endif

@@ -70,27 +70,33 @@ static bool lies_right(Type t, const int *perm, int fast)
     return k == t.rank - 1 || cost_together(bytes);
 }
 
-/* Does r want what access i wants by one before it, too? Of an array that it reads in several
- * places, as stencils do, most is in the cache then. */
-static bool wants_again(const Lay *ly, const Reader *r, int i)
+/* Is what access i wants wanted by one before it, too, from `first` on? Of an array that it reads
+ * in several places, as stencils do, most is in the cache then. */
+static bool wants_again(const Lay *ly, int first, int i)
 {
     const Access *ac = &ly->accesses.at[i];
     bool same = false;
-    for (int k = r->first; k < i && !same; k++)
+    for (int k = first; k < i && !same; k++)
         same = ly->accesses.at[k].fast == ac->fast && ly->accesses.at[k].kind == ac->kind;
     return same;
 }
 
 /* All accesses of r, its array's dimensions being in that order. */
-static int64_t accesses_cost(const Lay *ly, const Reader *r, const int *perm, bool contiguous)
+static int64_t accesses_cost(const Lay *ly, const Reader *r, int order, const int *perm,
+                             bool contiguous)
 {
     int64_t sum = 0;
-    for (int i = r->first; i < r->first + r->n; i++) {
+    const Span *of = &r->of[order];
+    for (int i = of->first; i < of->first + of->n; i++) {
         const Access *ac = &ly->accesses.at[i];
+        if (order > 0 && ac->kind == WANT_GUESS) { /* nobody wrote it for this order */
+            sum += r->once;
+            continue;
+        }
         bool right = contiguous && lies_right(r->arr->type, perm, ac->fast);
         if (r->across >= 0 && ac->kind != WANT_GUESS)
             right = right || (contiguous && lies_right(r->arr->type, perm, r->across));
-        if (right || r->once != GROUP_ONCE || !wants_again(ly, r, i))
+        if (right || r->once != GROUP_ONCE || !wants_again(ly, of->first, i))
             sum += cost_access(ac->kind, right, r->once);
         else
             sum += RIGHT;
@@ -109,13 +115,14 @@ void layout_turned(const int *from, int rank, int fast, int *to)
 
 /* The dimension that is innermost in the cheapest copy of what lies by `from`; of equal ones the
  * first. */
-static int64_t best_copy(const Lay *ly, const Reader *r, const int *from, int *fast)
+static int64_t best_copy(const Lay *ly, const Reader *r, int order, const int *from, int *fast)
 {
     int64_t best = -1;
     int perm[MAX_DIMS];
-    for (int i = r->first; i < r->first + r->n; i++) {
+    const Span *of = &r->of[order];
+    for (int i = of->first; i < of->first + of->n; i++) {
         layout_turned(from, r->view.rank, ly->accesses.at[i].fast, perm);
-        int64_t c = accesses_cost(ly, r, perm, true);
+        int64_t c = accesses_cost(ly, r, order, perm, true);
         if (best < 0 || c < best) {
             best = c;
             *fast = ly->accesses.at[i].fast;
@@ -124,13 +131,15 @@ static int64_t best_copy(const Lay *ly, const Reader *r, const int *from, int *f
     return best;
 }
 
-int64_t layout_reader_cost(const Lay *ly, const Reader *r, int *copy)
+int64_t layout_reader_cost(const Lay *ly, const Reader *r, int order, int *copy)
 {
     int perm[MAX_DIMS], fast = -1;
-    bool contiguous = view_perm(&r->view, r->view.node->perm, perm);
-    int64_t direct = accesses_cost(ly, r, perm, contiguous);
-    int64_t copied = best_copy(ly, r, perm, &fast) + r->copy;
     *copy = -1;
+    if (r->of[order].n == 0) /* neighbours read the same */
+        return RIGHT * r->weight;
+    bool contiguous = view_perm(&r->view, r->view.node->perm, perm);
+    int64_t direct = accesses_cost(ly, r, order, perm, contiguous);
+    int64_t copied = best_copy(ly, r, order, perm, &fast) + r->copy;
     if (r->copy < 0 || direct <= copied)
         return direct;
     *copy = fast;
@@ -158,13 +167,59 @@ static int64_t edge_cost(const Edge *e)
     return e->cost;
 }
 
-static int64_t node_cost(const Lay *ly, const Node *n)
+/* What a construct reads and writes, in that order. */
+static int64_t order_cost(const Lay *ly, const Walk *w, int order)
 {
     int copy;
-    int64_t sum =
-        n->wants_fast >= 0 && !lies_right(n->v->type, n->perm, n->wants_fast) ? n->write : 0;
+    int64_t sum = order > 0 ? OTHER_ORDER * w->weight : 0;
+    for (int i = 0; i < w->readers.n; i++)
+        sum += layout_reader_cost(ly, &ly->readers.at[w->readers.at[i]], order, &copy);
+    for (int i = 0; i < w->made.n; i++) {
+        const Node *n = w->made.at[i];
+        bool little = w->rows && n->rank == w->seg->seg.nest.n;
+        int fast = order > 0 && !little ? w->fast[order] : n->wants_fast;
+        if (fast >= 0 && !lies_right(n->v->type, n->perm, fast))
+            sum += n->write;
+    }
+    return sum;
+}
+
+int layout_order(const Lay *ly, const Walk *w)
+{
+    int best = 0;
+    int64_t least = w->orders > 1 ? order_cost(ly, w, 0) : 0;
+    for (int k = 1; k < w->orders; k++) {
+        int64_t c = order_cost(ly, w, k);
+        if (c < least) {
+            least = c;
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* ... unless it is counted already. */
+static int64_t walk_cost(const Lay *ly, Walk *w)
+{
+    if (!w || w->seen)
+        return 0;
+    w->seen = true;
+    return order_cost(ly, w, layout_order(ly, w));
+}
+
+static void walks_forget(const Lay *ly, const Node *n)
+{
+    if (n->walk)
+        n->walk->seen = false;
     for (int i = 0; i < n->readers.n; i++)
-        sum += layout_reader_cost(ly, &ly->readers.at[n->readers.at[i]], &copy);
+        ly->readers.at[n->readers.at[i]].walk->seen = false;
+}
+
+static int64_t node_cost(const Lay *ly, const Node *n)
+{
+    int64_t sum = walk_cost(ly, n->walk);
+    for (int i = 0; i < n->readers.n; i++)
+        sum += walk_cost(ly, ly->readers.at[n->readers.at[i]].walk);
     for (int i = 0; i < n->edges.n; i++) { /* at one of its ends */
         const Edge *e = &ly->edges.at[n->edges.at[i]];
         if (e->a == n)
@@ -176,6 +231,8 @@ static int64_t node_cost(const Lay *ly, const Node *n)
 static int64_t nodes_cost(const Lay *ly, const Nodes *ns)
 {
     int64_t sum = 0;
+    for (int i = 0; i < ns->n; i++)
+        walks_forget(ly, ns->at[i]);
     for (int i = 0; i < ns->n; i++)
         sum += node_cost(ly, ns->at[i]);
     return sum;
@@ -243,19 +300,20 @@ static Perms candidates(Lay *ly, const Node *n)
     candidate(ly, &ps, perm, n->rank);
     for (int i = 0; i < n->readers.n; i++) {
         const Reader *r = &ly->readers.at[n->readers.at[i]];
-        for (int k = r->first; k < r->first + r->n; k++) {
-            node_perm(&r->view, ly->accesses.at[k].perm, perm);
-            candidate(ly, &ps, perm, n->rank);
-            layout_turned(n->perm, n->rank, r->view.free[ly->accesses.at[k].fast], perm);
-            candidate(ly, &ps, perm, n->rank);
-        }
+        for (int o = 0; o < r->walk->orders; o++)
+            for (int k = r->of[o].first; k < r->of[o].first + r->of[o].n; k++) {
+                node_perm(&r->view, ly->accesses.at[k].perm, perm);
+                candidate(ly, &ps, perm, n->rank);
+                layout_turned(n->perm, n->rank, r->view.free[ly->accesses.at[k].fast], perm);
+                candidate(ly, &ps, perm, n->rank);
+            }
     }
-    if (n->wants_fast >= 0) {
-        int m = 0;
+    for (int o = 0; n->wants_fast >= 0 && o < n->walk->orders; o++) {
+        int fast = o > 0 ? n->walk->fast[o] : n->wants_fast, m = 0;
         for (int k = 0; k < n->rank; k++)
-            if (n->perm[k] != n->wants_fast)
+            if (n->perm[k] != fast)
                 perm[m++] = n->perm[k];
-        perm[m] = n->wants_fast;
+        perm[m] = fast;
         candidate(ly, &ps, perm, n->rank);
     }
     for (int i = 0; i < n->edges.n; i++) {
@@ -282,6 +340,7 @@ static void restore_perms(const Nodes *ns, const Perm *from)
 /* What the layout of n alone decides. */
 static int64_t own_cost(const Lay *ly, const Node *n)
 {
+    walks_forget(ly, n);
     int64_t sum = node_cost(ly, n);
     for (int i = 0; i < n->edges.n; i++) {
         const Edge *e = &ly->edges.at[n->edges.at[i]];

@@ -7,6 +7,7 @@
  *   reads.c        how a construct reads arrays
  *   layout.c       readers, writers and ways of each array
  *   layout_search.c  the layouts that cost least
+ *   order.c        in which order threads go through a nest
  *   reread.c       the pass that makes copies in other layouts for reading
  *   within.c       results that are built in the array that they become part of
  *   assign.c       blocks and index functions; the copies that these need are statements

@@ -155,6 +155,7 @@ static void access_view(Scan *sc, Part w)
             n_fast++;
         }
     }
+    ac.walks = walks && of_nest >= sc->depth;
     if (mixed || n_fast > 1) {
         ac.kind = WANT_GUESS;
     } else if (n_fast == 1) {
@@ -289,13 +290,13 @@ int access_fast_dim(const Exp *seg)
 }
 
 /* The nest of a construct, `fast` its dimension that neighbours differ in (n: none, all are outer).
- * Those behind it a thread walks along. */
-static void scan_nest(Scan *sc, const Nest *nest, int fast)
+ * Those behind it a thread walks along, or they are outer as well. */
+static void scan_nest(Scan *sc, const Nest *nest, int fast, IxKind behind)
 {
     sc->depth += nest->n;
     for (int d = 0; d < nest->n; d++) {
         const NestDim *nd = &nest->at[d];
-        IxKind k = d < fast ? IX_OUTER : d == fast ? IX_FAST : IX_SEQ;
+        IxKind k = d < fast ? IX_OUTER : d == fast ? IX_FAST : behind;
         set_kind(sc, nd->idx, k);
         if (nd->row) {
             set_kind(sc, nd->row, IX_OUTER);
@@ -318,7 +319,7 @@ static void scan_nest(Scan *sc, const Nest *nest, int fast)
 static void scan_level0(Scan *sc, const Stm *s)
 {
     int depth = sc->depth;
-    scan_nest(sc, &s->exp->seg.nest, access_fast_dim(s->exp));
+    scan_nest(sc, &s->exp->seg.nest, access_fast_dim(s->exp), IX_SEQ);
     scan_body(sc, s->exp->seg.body);
     sc->depth = depth;
     for (int i = 0; i < s->pat.n; i++)
@@ -399,7 +400,7 @@ static void scan_body(Scan *sc, const Body *b)
 static Accesses access_of(Ctx *cx, const Exp *e, int fast)
 {
     Scan sc = {.cx = cx, .views = varmap_new(cx->scratch), .kinds = varmap_new(cx->scratch)};
-    scan_nest(&sc, &e->seg.nest, fast);
+    scan_nest(&sc, &e->seg.nest, fast, e->kind == E_SEGMAP ? IX_OUTER : IX_SEQ);
     scan_body(&sc, e->seg.body);
     return sc.found;
 }
@@ -450,6 +451,43 @@ Accesses access_of_seg(Ctx *cx, const Exp *e)
     if (reads_blocks(e))
         return (Accesses){0};
     return attention_of(cx, e, &a) ? access_of_rows(cx, e) : access_of_threads(cx, e);
+}
+
+/* One reduction of rows that several dimensions give, and scalars: products, made in blocks of a
+ * shape of their own (kernels/level1/sums.h). */
+static bool makes_products(Ctx *cx, const Exp *e)
+{
+    int rows = 0, sums = 0;
+    const Stms *stms = &e->seg.body->stms;
+    for (int i = 0; i < stms->n; i++)
+        if (stms->at[i].exp->kind == E_REDOMAP)
+            sums++;
+        else if (!exp_is(stms->at[i].exp, F_SCALAR | F_VIEW) && stms->at[i].exp->kind != E_INDEX)
+            return false;
+    VarSet *used = varmap_new(cx->scratch);
+    free_in_body(used, e->seg.body);
+    for (int d = 0; d < e->seg.nest.n; d++) {
+        const Vars *xs = &e->seg.nest.at[d].xs;
+        bool gives = false;
+        for (int j = 0; j < xs->n; j++)
+            gives |= xs->at[j]->type.rank > 0 && varset_has(used, xs->at[j]);
+        rows += gives;
+    }
+    return sums == 1 && rows > 1;
+}
+
+bool access_is_free(Ctx *cx, const Exp *e)
+{
+    Attention a;
+    return !makes_products(cx, e) && e->kind == E_SEGMAP && e->seg.nest.n > 1 &&
+           e->seg.nest.n <= MAX_ORDERS && e->seg.dests.n == 0 && !body_has_seg(e->seg.body) &&
+           !nest_has_rows(&e->seg.nest) && !nest_is_ragged(&e->seg.nest) &&
+           !attention_of(cx, e, &a);
+}
+
+Accesses access_if_fast(Ctx *cx, const Exp *seg, int fast)
+{
+    return access_of(cx, seg, fast);
 }
 
 Accesses access_across(Ctx *cx, const Exp *e)

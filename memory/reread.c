@@ -117,16 +117,37 @@ static Exp *pass_exp(Pass *ps, const Exp *e, Level *lv)
     return r;
 }
 
+/* NULL: it stays as it is. */
+static const int *other_order(const Pass *ps, const Exp *e)
+{
+    for (int i = 0; i < ps->layouts.reorders.n; i++)
+        if (ps->layouts.reorders.at[i].seg == e)
+            return ps->layouts.reorders.at[i].order;
+    return NULL;
+}
+
+static void pass_stm(Pass *ps, const Stm *s, Level *lv)
+{
+    Stm r = {s->pat, pass_exp(ps, s->exp, lv)};
+    const int *order = other_order(ps, s->exp);
+    int first = lv->stms.n;
+    if (order)
+        order_push(ps->cx, &r, order, &lv->stms);
+    else
+        vec_push(ps->cx->perm, &lv->stms, r);
+    for (int i = first; i < lv->stms.n; i++) {
+        const Stm *made = &lv->stms.at[i];
+        for (int k = 0; k < made->pat.n; k++)
+            varset_add(lv->bound, made->pat.at[k]);
+        if (made->exp->kind == E_REARRANGE)
+            varmap_put(ps->views, made->pat.at[0], made->exp);
+    }
+}
+
 static Body *pass_body(Pass *ps, const Body *b, Level *lv)
 {
-    for (int i = 0; i < b->stms.n; i++) {
-        Stm s = {b->stms.at[i].pat, pass_exp(ps, b->stms.at[i].exp, lv)};
-        vec_push(ps->cx->perm, &lv->stms, s);
-        for (int k = 0; k < s.pat.n; k++)
-            varset_add(lv->bound, s.pat.at[k]);
-        if (s.exp->kind == E_REARRANGE)
-            varmap_put(ps->views, s.pat.at[0], s.exp);
-    }
+    for (int i = 0; i < b->stms.n; i++)
+        pass_stm(ps, &b->stms.at[i], lv);
     Body *r = NEW(ps->cx->perm, Body);
     *r = (Body){lv->stms, b->res};
     return r;
@@ -138,7 +159,7 @@ Prog *mem_layout(Ctx *cx, const Prog *in)
     out->dialect = in->dialect;
     for (int i = 0; i < in->entries.n; i++) {
         Entry en = in->entries.at[i];
-        Pass ps = {cx, layout_decide(cx, &en), varmap_new(cx->perm)};
+        Pass ps = {cx, layout_decide(cx, &en, true), varmap_new(cx->perm)};
         Level lv = {.bound = varmap_new(cx->perm)};
         en.body = pass_body(&ps, en.body, &lv);
         vec_push(cx->perm, &out->entries, en);
