@@ -443,6 +443,8 @@ bool lambda_commutes(const Lambda *op, int n);
 bool seg_is_short(const Body *b, bool branches);
 /* Not so little, but without loops? */
 bool seg_is_straight(const Body *b);
+/* Such that a thread may have it once for each of several elements, as a side of a branch? */
+bool seg_is_side(const Body *b);
 /* index atoms of nest dims as KExp */
 void nest_indices(KGen *kg, const Nest *nest, int n, const KExp **ix);
 

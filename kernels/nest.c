@@ -448,7 +448,7 @@ bool lambda_commutes(const Lambda *op, int n)
 /* --- Code --- */
 
 /* Statements; longer bodies fill the time by themselves. */
-enum { SHORT_BODY = 24, STRAIGHT_BODY = 64 };
+enum { SHORT_BODY = 24, STRAIGHT_BODY = 64, SIDE_BODY = 128 };
 
 /* The number of statements of scalar code without loops; with branches only if asked for. -1: it is
  * something else. */
@@ -480,4 +480,10 @@ bool seg_is_straight(const Body *b)
 {
     int n = length(b, true);
     return n >= 0 && n <= STRAIGHT_BODY;
+}
+
+bool seg_is_side(const Body *b)
+{
+    int n = length(b, true);
+    return n >= 0 && n <= SIDE_BODY;
 }

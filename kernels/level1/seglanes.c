@@ -403,7 +403,8 @@ int lanes_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
     Lanes l = {0};
-    if ((!of_loop(cx, s, &l) && !sums_of(cx, s, &l.r)) || !combines_anywhere(cx, &l))
+    if ((!of_loop(cx, s, &l) && (!sums_of(cx, s, &l.r) || l.r.branches)) ||
+        !combines_anywhere(cx, &l))
         return 0;
     find_own(cx, &l);
     int n = 0;

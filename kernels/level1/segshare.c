@@ -13,7 +13,10 @@
  *         acc[i] := op(acc[i], f(own[i], y[0])) ..
  *
  * A thread's elements are a group apart, so that neighbours read and store neighbours. Where the
- * elements do not fill the device so, their reductions are cut into pieces (sums.h). */
+ * elements do not fill the device so, their reductions are cut into pieces (sums.h).
+ *
+ * If the arrays vary with the innermost dimension, but not with one before it, a thread's elements
+ * are neighbours in that one, and threads are beside each other in the others. */
 #include "kernels/level1/sums.h"
 
 enum {
@@ -95,17 +98,63 @@ static void store_elements(const Shared *sh, const KLoc *outs)
     ranges_reset(kg->known, mark);
 }
 
-/* Host: blocks of the innermost dimension; all. */
+/* The dimensions but the one in which a thread has several elements. */
+static Nest other_dims(const Each *t)
+{
+    Nest others = {0};
+    const Nest *nest = &t->r->e->seg.nest;
+    for (int d = 0; d < t->r->depth; d++)
+        if (&nest->at[d] != sums_inner(t->r))
+            vec_push(t->kg->cx->perm, &others, nest->at[d]);
+    return others;
+}
+
+static const KExp *others_size(const Each *t)
+{
+    const Nest others = other_dims(t);
+    return nest_size(t->kg->cx, &others, 0, others.n);
+}
+
+/* Host: blocks beside each other; all. */
 static const KExp *blocks_along(const Each *t)
 {
     Ctx *cx = t->kg->cx;
+    if (t->r->behind > 0)
+        return sx_op(cx, SX_CEILDIV, others_size(t), sx_const(cx, GROUP));
     return sx_op(cx, SX_CEILDIV, sx_atom(cx, sums_inner(t->r)->width), sx_const(cx, GROUP * t->n));
 }
 
 static const KExp *blocks_in_all(const Each *t)
 {
     Ctx *cx = t->kg->cx;
-    return sx_mul(cx, nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth - 1), blocks_along(t));
+    const KExp *below = others_size(t);
+    if (t->r->behind > 0)
+        below = sx_op(cx, SX_CEILDIV, sx_atom(cx, sums_inner(t->r)->width), sx_const(cx, t->n));
+    return sx_mul(cx, below, blocks_along(t));
+}
+
+/* Binds the dimensions but one, and finds the thread's elements in that; of one with dimensions
+ * behind it, in a branch (kb_end) for those that there are. */
+static void open_elements(Each *t, const KExp *lane, const KExp *block)
+{
+    KGen *kg = t->kg;
+    KBuild *b = kg->kb;
+    const Nest others = other_dims(t);
+    const KExp *n = kg_host(kg, blocks_along(t));
+    const KExp *q = kb_let(b, "q", kg_quot(kg, block, n));
+    const KExp *in_row = kg_sub(kg, block, kg_mul(kg, q, n));
+    if (t->r->behind == 0) {
+        const KExp *first = kg_mul(kg, in_row, kg_int(kg, GROUP * t->n));
+        t->first = kb_let(b, "first", kg_add(kg, first, lane));
+        t->step = kg_int(kg, GROUP);
+        nest_bind_range(kg, &others, 0, others.n, q);
+        return;
+    }
+    const KExp *at = kb_let(b, "at", kg_add(kg, kg_mul(kg, in_row, kg_int(kg, GROUP)), lane));
+    kb_if(b, kg_lt(kg, at, kg_host(kg, others_size(t))));
+    t->first = kb_let(b, "first", kg_mul(kg, q, kg_int(kg, t->n)));
+    t->step = kg_int(kg, 1);
+    nest_bind_range(kg, &others, 0, others.n, at);
 }
 
 static Kernel *share_kernel(Shared *sh, const ArrLoc *outs)
@@ -119,16 +168,13 @@ static Kernel *share_kernel(Shared *sh, const ArrLoc *outs)
     kg_if_teams(kg);
     const KExp *lane = kb_let(b, "lane", kg_rem(kg, kg->lid, kg_int(kg, GROUP)));
     sh->share = sums_open_share(kg, r, blocks_in_all(t), sh->pieces);
-    const KExp *n = kg_host(kg, blocks_along(t));
-    const KExp *q = kb_let(b, "q", kg_quot(kg, sh->share.block, n));
-    const KExp *in_row = kg_sub(kg, sh->share.block, kg_mul(kg, q, n));
-    t->first = kb_let(b, "first", kg_add(kg, kg_mul(kg, in_row, kg_int(kg, GROUP * t->n)), lane));
-    t->step = kg_int(kg, GROUP);
-    nest_bind_range(kg, &r->e->seg.nest, 0, r->depth - 1, q);
+    open_elements(t, lane, sh->share.block);
     each_load(t);
     t->acc = sums_accs(kg, r, t->n);
     accumulate(sh);
     store_elements(sh, sh->pieces ? NULL : seg_outs(kg, r->stm, 0, outs));
+    if (r->behind > 0)
+        kb_end(b);
     kb_end(b);
     kb_end(b);
     return kg_finish(kg);
@@ -182,17 +228,41 @@ static void cut_branch(Shared sh, const ArrLoc *outs)
     pb_else(pb);
 }
 
-static int share_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
+/* Do other dimensions take their rows from this one's? */
+static bool gives_rows(const Nest *nest, const NestDim *dim)
 {
-    VarSet *inside = varmap_new(pb->cx->perm);
-    sums_inside(r, r->depth - 1, inside);
+    for (int d = 0; d < nest->n; d++)
+        for (int j = 0; j < nest->at[d].arrs.n; j++)
+            if (vars_find(&dim->xs, nest->at[d].arrs.at[j].var) >= 0)
+                return true;
+    return false;
+}
+
+/* What depends on the dimension in which a thread has several elements. */
+static VarSet *inside_of(Ctx *cx, const Sums *r)
+{
+    VarSet *inside = varmap_new(cx->perm);
+    sums_inside(r, r->depth, inside);
+    varset_add(inside, sums_inner(r)->idx);
+    sums_add_vars(inside, &sums_inner(r)->xs);
+    return inside;
+}
+
+static int share_branches(PlanBuild *pb, Sums *r, const ArrLoc *outs)
+{
     Shared sh = {.t.r = r};
-    sh.t.n = each_find(pb->cx, r, inside, &sh.t.mine);
+    sh.t.n = each_find(pb->cx, r, inside_of(pb->cx, r), &sh.t.mine);
+    while (!sh.t.n && r->red && r->behind < r->depth - 1) {
+        r->behind++;
+        sh.t.mine.n = 0;
+        if (!gives_rows(&r->e->seg.nest, sums_inner(r)))
+            sh.t.n = each_find(pb->cx, r, inside_of(pb->cx, r), &sh.t.mine);
+    }
     if (!sh.t.n)
         return 0;
     sh.t.kg = kg_new(pb, "segshare", r->e);
     whole_branch(sh, outs);
-    if (!sums_can_cut(pb->cx, r))
+    if (r->behind > 0 || r->branches || !sums_can_cut(pb->cx, r))
         return 1;
     sh.t.kg = kg_new(pb, "segshare", r->e);
     cut_branch(sh, outs);
@@ -206,6 +276,8 @@ int sums_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     Sums r;
     int n = 0;
     if (sums_of(pb->cx, s, &r)) {
+        if (r.branches)
+            return share_branches(pb, &r, outs) + lanes_branches(pb, s, outs);
         int blocks = segblock_branch(pb, &r, outs), products = segmatrix_branches(pb, &r, outs);
         int tiles = segtile_branches(pb, &r, outs);
         if (tiles > 0)

@@ -13,14 +13,26 @@ static bool is_plain(const Exp *e)
     return (exp_is(e, F_SCALAR) || e->kind == E_INDEX || e->kind == E_REARRANGE) && !exp_traps(e);
 }
 
+static bool is_branch(const Stm *s)
+{
+    const Exp *e = s->exp;
+    return e->kind == E_IF && types_scalar(&s->pat, 0, s->pat.n) && !exp_traps(e) &&
+           seg_is_side(e->branch.then_) && seg_is_side(e->branch.else_);
+}
+
 /* The only statement of the body that is more than an access or a scalar; NULL: there are more. */
-static const Stm *reduction_of(const Body *b)
+static const Stm *reduction_of(const Body *b, bool *branches)
 {
     const Stm *red = NULL;
+    *branches = false;
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
         if (is_plain(s->exp))
             continue;
+        if (is_branch(s)) {
+            *branches = true;
+            continue;
+        }
         if (red || s->exp->kind != E_REDOMAP)
             return NULL;
         red = s;
@@ -50,10 +62,11 @@ static bool is_brief(const Sums *r)
 static bool of_segmap(Ctx *cx, const Stm *s, Sums *r)
 {
     const Exp *e = s->exp;
-    const Stm *red = reduction_of(e->seg.body);
+    bool branches;
+    const Stm *red = reduction_of(e->seg.body, &branches);
     if (!red || exp_traps(red->exp) || nest_is_ragged(&e->seg.nest))
         return false;
-    *r = (Sums){.stm = s, .e = e, .depth = e->seg.nest.n, .red = red};
+    *r = (Sums){.stm = s, .e = e, .depth = e->seg.nest.n, .red = red, .branches = branches};
     sums_take(cx, r, red->exp);
     return red->pat.n == r->nes->n && !is_brief(r);
 }
@@ -210,7 +223,7 @@ enum {
 
 const NestDim *sums_inner(const Sums *r)
 {
-    return &r->e->seg.nest.at[r->depth - 1];
+    return &r->e->seg.nest.at[r->depth - 1 - r->behind];
 }
 
 static bool has_atom(const VarSet *set, Atom a)

@@ -23,11 +23,13 @@ typedef struct {
     const Lambda *op;
     const Atoms *nes;
     bool comm;
+    bool branches;     /* there are branches around the reduction */
+    int behind;        /* dimensions behind the one in which a thread has several elements */
     const VarSet *own; /* what depends on the innermost dimension; NULL: nobody asks */
 } Sums;
 
-/* Are s's results reductions of scalars by short code that cannot fail, with no more than scalars
- * around it? */
+/* Are s's results reductions of scalars by short code that cannot fail, with no more than scalars,
+ * and branches of such, around it? */
 bool sums_of(Ctx *cx, const Stm *s, Sums *r);
 /* Sets what r says of a reduction in a segmap. */
 void sums_take(Ctx *cx, Sums *r, const Exp *sum);
@@ -54,15 +56,16 @@ void sums_store(KGen *kg, const Sums *r, const KLoc *outs, KBuf **acc, const KEx
 typedef struct {
     KGen *kg;
     const Sums *r;
-    int n;      /* so many */
-    Vars mine;  /* what f and op know of an element */
-    KBuf **own; /* the values of those for the thread's elements */
-    KBuf **acc; /* sums_accs */
-    const KExp *first,
-        *step; /* in the innermost dimension: the thread's first element, to the next */
+    int n;                    /* so many */
+    Vars mine;                /* what f and op know of an element */
+    KBuf **own;               /* the values of those for the thread's elements */
+    KBuf **acc;               /* sums_accs */
+    const KExp *first, *step; /* in that dimension: the thread's first element, to the next */
 } Each;
 
-const NestDim *sums_inner(const Sums *r); /* the innermost dimension of elements */
+/* The dimension in which a thread has several elements, or neighbours have neighbouring ones: the
+ * innermost one unless some are behind it. */
+const NestDim *sums_inner(const Sums *r);
 /* Finds what f and op know of an element, of the variables that depend on it (inside); returns how
  * many elements a thread can have, 0 if that are not just some scalars. */
 int each_find(Ctx *cx, const Sums *r, const VarSet *inside, Vars *mine);
