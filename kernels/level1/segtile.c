@@ -43,6 +43,8 @@ enum {
     WARP_COLS = 8,
     ACC_BYTES = 512,         /* of a thread's accumulators, at most: half of its registers */
     OWN_BYTES = 784,         /* of all that a thread has in registers */
+    FOLD_BYTES = 64,         /* of a thread's accumulators, folded together */
+    TILE_BYTES = 40 * 1024,  /* of a group's tiles, if they can be less deep */
     MOST_APPLICATIONS = 4096 /* statements of f and op in straight code */
 };
 
@@ -327,27 +329,37 @@ static void reduce_block(Tiles *t)
 
 /* --- Slices ---------------------------------------------------------------------------------- */
 
-/* Of twice `half` threads the second half gives the first half its accumulators. */
-static void fold_half(Tiles *t, KBuf **folded, const KExp *half)
+/* Accumulators of a thread that are folded together: of several results fewer, for they take no
+ * more local memory than those of one. */
+static int folded_of(const Tiles *t)
+{
+    int n = cells_of(&t->shape);
+    while (n > 1 && n * sums_bytes(t->r) > FOLD_BYTES)
+        n /= 2;
+    return n;
+}
+
+/* Of twice `half` threads the second half gives the first half its accumulators from `first` on. */
+static void fold_half(Tiles *t, KBuf **folded, const KExp *first, const KExp *half)
 {
     KGen *kg = t->kg;
     KBuild *b = kg->kb;
-    int cells = cells_of(&t->shape), n = t->r->nes->n;
+    int some = folded_of(t), n = t->r->nes->n;
     const KExp *all = kg_mul(kg, kg_int(kg, 2), half);
     kb_if(b, kg_and(kg, kg_le(kg, half, t->lane), kg_lt(kg, t->lane, all)));
-    const KExp *i = open_each(kg, cells);
+    const KExp *i = open_each(kg, some);
     for (int j = 0; j < n; j++)
         kb_store(b, folded[j], kg_add(kg, kg_mul(kg, i, half), kg_sub(kg, t->lane, half)),
-                 kb_load(b, "x", t->acc[j], i));
+                 kb_load(b, "x", t->acc[j], kg_add(kg, first, i)));
     kb_end(b);
     kb_end(b);
     meet(kg);
     kb_if(b, kg_lt(kg, t->lane, half));
-    i = open_each(kg, cells);
+    i = open_each(kg, some);
     const KExp **x = NEWN(kg->cx->perm, const KExp *, n);
     for (int j = 0; j < n; j++)
         x[j] = kb_load(b, "x", folded[j], kg_add(kg, kg_mul(kg, i, half), t->lane));
-    sums_apply(kg, t->r, t->acc, i, x);
+    sums_apply(kg, t->r, t->acc, kg_add(kg, first, i), x);
     kb_end(b);
     kb_end(b);
     meet(kg);
@@ -357,18 +369,23 @@ static void fold_half(Tiles *t, KBuf **folded, const KExp *half)
 static void fold_slices(Tiles *t)
 {
     KGen *kg = t->kg;
-    int slices = slices_of(&t->shape);
+    int slices = slices_of(&t->shape), some = folded_of(t), turns = cells_of(&t->shape) / some;
     if (slices == 1)
         return;
     KBuf **folded = NEWN(kg->cx->perm, KBuf *, t->r->nes->n);
     for (int j = 0; j < t->r->nes->n; j++) {
-        int64_t n = (int64_t)GROUP / 2 * cells_of(&t->shape);
+        int64_t n = (int64_t)GROUP / 2 * some;
         PrimType elem = t->r->op->params.at[j]->type.elem;
         folded[j] = kg_param_local(kg, "folded", elem, sx_const(kg->cx, n));
     }
+    const KExp *first = kg_int(kg, 0);
+    if (turns > 1)
+        first = kg_mul(kg, open_each(kg, turns), kg_int(kg, some));
     const KExp *parts = kb_for_times(kg->kb, "parts", kg_int(kg, 2), kg_int(kg, slices + 1), 2);
-    fold_half(t, folded, kb_let(kg->kb, "half", kg_quot(kg, kg_int(kg, GROUP), parts)));
+    fold_half(t, folded, first, kb_let(kg->kb, "half", kg_quot(kg, kg_int(kg, GROUP), parts)));
     kb_end(kg->kb);
+    if (turns > 1)
+        kb_end(kg->kb);
 }
 
 /* --- Results --------------------------------------------------------------------------------- */
@@ -529,6 +546,29 @@ static const KExp *fits_device(const Tiles *t)
     return sx_op(cx, SX_MIN, room, team);
 }
 
+/* Bytes of the tiles of a shape. */
+static int64_t tile_bytes(const Tiles *t, const Operands *operands)
+{
+    int64_t n = 0;
+    for (int i = 0; i < operands->n; i++) {
+        const Operand *o = &operands->at[i];
+        if (o->side != N_SIDES)
+            n += (int64_t)HALVES * t->shape.blocks.depth * pitch_of(t, o) *
+                 prim_type_bytes[o->v->type.elem];
+    }
+    return n;
+}
+
+/* Of many operands tiles are less deep, as far as each thread of a group stages an element of each
+ * and slices have a k each. */
+static void settle_depth(Tiles *t, const Operands *operands)
+{
+    int *depth = &t->shape.blocks.depth, slices = slices_of(&t->shape);
+    while (tile_bytes(t, operands) > TILE_BYTES && *depth / 2 >= slices &&
+           share_of(&t->shape, ROWS) > 1 && share_of(&t->shape, COLS) > 1)
+        *depth /= 2;
+}
+
 static Tiles tiles_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Shape *shape)
 {
     KGen *kg = kg_new(pb, "segtile", r->e);
@@ -587,6 +627,7 @@ static int own_bytes(const Tiles *t)
 static bool allows(Tiles *t, const Shape *s)
 {
     t->shape = whole_shape(s);
+    settle_depth(t, &t->s.operands);
     return (s->elems & (t->r->red ? MANY : FEW)) && sums_bytes(t->r) * cells_of(s) <= ACC_BYTES &&
            own_bytes(t) <= OWN_BYTES && (slices_of(s) == 1 || t->r->comm);
 }
@@ -633,6 +674,7 @@ int segtile_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
         if (!allows(&all, &shapes[i]) || (shapes[i].instead && n > 0))
             continue;
         Tiles t = tiles_of(pb, r, outs, &shapes[i]);
+        settle_depth(&t, &all.s.operands);
         shape_branch(pb, &t, outs, sums_can_cut(pb->cx, r));
         pb_else(pb);
         n++;

@@ -124,12 +124,13 @@ typedef struct {
     KBuf *next;       /* ... the thread's share of the next tile, */
     KBuf *own;        /* ... the thread's elements at k */
 } Operand;
+typedef VEC(Operand) Operands;
 typedef struct {
     KGen *kg;
     const Sums *r;
     const NestDim *dim[N_SIDES];
     VarSet *inside; /* variables that differ between elements of a block */
-    VEC(Operand) operands;
+    Operands operands;
     Body rest; /* f without the operands */
 } Sides;
 /* Columns are the dimension along which results lie side by side. */
