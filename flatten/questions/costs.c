@@ -134,6 +134,7 @@ static Cost never_pays(const char *why)
 
 /* Why: what e_flat does as well, or better. */
 static const char BY_TILES[] = "without it rows are read once for many elements, in one launch";
+static const char BY_TILES_ALL[] = "without it rows are read once for many elements";
 static const char BY_GROUPS[] = "without it groups share out the elements of a histogram";
 static const char IN_PLACE[] = "without it each element is read once, where it lies";
 static const char BY_LANES[] = "without it work-items share out the elements of a turn";
@@ -186,6 +187,19 @@ static Cost cost_of_one(const MapNest *S, const Body *b)
     return no_cost();
 }
 
+/* Does b under maps consist of such reductions, several, beside scalar code? */
+static bool are_products(const MapNest *S, const Body *b)
+{
+    bool all = S->dims.n > 1;
+    for (int i = 0; i < b->stms.n && all; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        all = exp_is_seg(e)
+                  ? e->kind == E_SEGRED && e->seg.nest.n == 1 && reads_again(S, b, &e->seg.nest)
+                  : e->kind != E_LOOP && e->kind != E_IF;
+    }
+    return all;
+}
+
 static bool is_scan(const Exp *e)
 {
     return exp_is_soac(e) && exp_is(e, F_SCAN);
@@ -232,7 +246,10 @@ static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     int constructs = 0;
     count_constructs(&constructs, (Body *)(uintptr_t)b);
-    return constructs < 2 ? cost_of_one(S, b) : cost_of_constructs(fl, S, b, constructs, bl);
+    if (constructs < 2)
+        return cost_of_one(S, b);
+    return are_products(S, b) ? never_pays(BY_TILES_ALL)
+                              : cost_of_constructs(fl, S, b, constructs, bl);
 }
 
 Cost cost_of_turns(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
@@ -571,13 +588,22 @@ static Cost beside_blocks(Flat *fl, const MapNest *S, const Body *b, const Exp *
     return c;
 }
 
+/* A reduction, and no other? */
+static bool reduces_once(const Body *b)
+{
+    int n = 0;
+    for (int i = 0; i < b->stms.n; i++)
+        n += exp_is_fold(b->stms.at[i].exp);
+    return n == 1 && only_reduces(b);
+}
+
 Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     Cost c = cost_of_threads_alone(fl, S, b, bl);
     if (c.never)
         return c;
-    /* Elements that are products alone have blocks as they are. */
-    const Exp *r = only_reduces(b) ? product_inside(fl->cx, &vec_last(&S->dims).xs, b)
+    /* Elements that are a product alone have blocks as they are. */
+    const Exp *r = reduces_once(b) ? product_inside(fl->cx, &vec_last(&S->dims).xs, b)
                                    : product_under(fl->cx, S, b);
     if (r && atom_is_int(c.steps, 0))
         return beside_blocks(fl, S, b, r, bl);
