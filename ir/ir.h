@@ -767,8 +767,7 @@ const char *type_text(Type t);        /* "[n_3][4i64]f32" without suffix on size
 /* "!a.suff_outer_par_0 b.suff_intra_par_1": what tuners are told of a threshold's ancestors */
 const char *path_text(Ctx *cx, const Path *path);
 const char *nest_text(const Nest *nest); /* "<xs in xss> <x in xs>" as the paper prints it */
-/* Reads and checks a program; errors are reported as diagnostics about the text (added as source
- * `name`). NULL on error. */
+/* Reads and checks a program; errors are diagnostics about the text, source `name`: NULL then. */
 Prog *ir_read(Ctx *cx, const char *name, const char *text, size_t n);
 
 /* --- verify.c ------------------------------------------------------------------------------- */
@@ -794,6 +793,7 @@ PassFn pass_renest;        /* renest.c, SOAC dialect: maps take the shape in whi
 PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: readers compute cheap arrays */
 PassFn pass_ahead;         /* ahead.c, SOAC dialect: what a loop reduces a turn ahead, fused */
 PassFn pass_operands;      /* chains/operands.c, SOAC dialect: what matrix units take */
+PassFn pass_turn_sums;     /* chains/turn_sums.c, SOAC dialect: sums of all turns of a loop */
 PassFn pass_masked;        /* filters/masked.c, SOAC dialect: sums of what a filter keeps */
 PassFn pass_joined; /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
 
