@@ -392,7 +392,7 @@ struct rt_ctx {
     const char *common; /* what stands before each, of config.kernels; NULL: the runtime's */
 
     int64_t facts[RT_N_SIZES];      /* defaults for this device */
-    int64_t user_sizes[RT_N_SIZES]; /* 0: not set */
+    int64_t user_sizes[RT_N_SIZES]; /* 0: not set; -1: set to 0 */
     int64_t *user_params;           /* 0: not set */
     rt_size_class *param_sizes;     /* the general sizes that their classes name */
     uint64_t sizes;                 /* stands for all that is set of sizes */

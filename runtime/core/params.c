@@ -120,7 +120,8 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
         if (rt_is_size(ctx, p))
             rt_note_sizes(ctx);
     } else if (size->size != RT_NO_SIZE) {
-        ctx->user_sizes[size->size] = value;
+        bool none = size->size == RT_MATRIX_UNITS && value == 0;
+        ctx->user_sizes[size->size] = none ? -1 : value;
         rt_note_sizes(ctx);
         if (size->size == RT_LOCAL_MEMORY)
             rt_refusals_forget(ctx);

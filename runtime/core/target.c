@@ -196,6 +196,8 @@ static bool rt_has_wide_units(rt_ctx *ctx)
 RT_API int64_t rt_size(rt_ctx *ctx, rt_size_class c)
 {
     int64_t v = ctx->user_sizes[c] ? ctx->user_sizes[c] : ctx->facts[c];
+    if (ctx->user_sizes[c] < 0)
+        return 0;
     /* Wide products: without any units they can be tried; with theirs, tiles must begin where they
      * may, as where kernels declare them. */
     if (c == RT_MATRIX_UNITS && v > 1)
