@@ -20,7 +20,7 @@ typedef enum {
  * on that must be laid out anew, as such a copy or, times SCATTERED, element by element. Another
  * order of threads than their nest's: programs are mostly written in one that suits. */
 enum { RIGHT = 2, ONCE = 8, AGAIN = 16, GROUP_ONCE = 4, SOME = 1, GUESSED = 4 };
-enum { WRITE = 6, GROUP_WRITE = 3, COPY = 6, PASS_ON = 12, SCATTERED = 3, OTHER_ORDER = 2 };
+enum { WRITE = 8, GROUP_WRITE = 3, COPY = 6, PASS_ON = 12, SCATTERED = 3, OTHER_ORDER = 2 };
 /* What is in a host loop counts so many times, up to so many in nested ones. WHOLE is the share of
  * what surely runs, of which the first of two versions has a third; one beside blocks, which
  * untuned programs take for small data, a ninth; one that they never take less. */
