@@ -189,7 +189,8 @@ static inline uint mf_round_tf32(uint x)
  * products of two such, that of both rests is too small to count (Ootomo and Yokota, "Recovering single precision accuracy from Tensor
  * Cores while surpassing the FP32 theoretical peak performance", 2022). As the units cut sums off, which would be seen after some
  * hundred of them, those of a step begin at 0, and are then added. Of an infinity, or a NaN, the first number is the largest there
- * is, and the rest is the infinity, or the NaN: as both numbers have one sign, products are then what they should be. */
+ * is, and the rest is the infinity, or the NaN: as both numbers have one sign, products are then what they should be. Of numbers below
+ * 1e-34 the rest has few bits. */
 static inline void mf_halve(uint *first, uint *rest, const uint *x, int n)
 {
     const float most = 0x1.ffcp127f;
