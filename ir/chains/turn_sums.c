@@ -368,6 +368,7 @@ static void find_rows(Sums *S)
 {
     const Exp *l = S->s->exp;
     const Body *b = l->loop.body;
+    VarSet *read = varmap_new(S->cx->scratch);
     bound_in_body(S->bound, b);
     varset_add(S->bound, l->loop.i);
     for (int j = 0; j < l->loop.params.n; j++)
@@ -375,8 +376,10 @@ static void find_rows(Sums *S)
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
         vec_append(S->cx->perm, &S->top, &s->pat);
-        if (reads_turn(S, s->exp))
-            vec_push(S->cx->perm, &S->rows, s->pat.at[0]->type);
+        if (!reads_turn(S, s->exp) || varset_has(read, s->exp->index.arr.var))
+            continue;
+        varset_add(read, s->exp->index.arr.var);
+        vec_push(S->cx->perm, &S->rows, s->pat.at[0]->type);
     }
 }
 
