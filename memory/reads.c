@@ -481,8 +481,8 @@ bool access_is_free(Ctx *cx, const Exp *e)
     Attention a;
     return !makes_products(cx, e) && e->kind == E_SEGMAP && e->seg.nest.n > 1 &&
            e->seg.nest.n <= MAX_ORDERS && e->seg.dests.n == 0 && !body_has_seg(e->seg.body) &&
-           !nest_has_rows(&e->seg.nest) && !nest_is_ragged(&e->seg.nest) &&
-           !attention_of(cx, e, &a);
+           exp_consumes(cx, e).n == 0 && !nest_has_rows(&e->seg.nest) &&
+           !nest_is_ragged(&e->seg.nest) && !attention_of(cx, e, &a);
 }
 
 Accesses access_if_fast(Ctx *cx, const Exp *seg, int fast)
