@@ -72,6 +72,55 @@ static bool may_interchange(Planner *P, const Stm *s, Atom v)
     return true;
 }
 
+/* Which array of s, made by a map, has what `now` binds in the map's function as elements? NULL:
+ * none. */
+static Var *result_of(const Stm *s, const Stm *now)
+{
+    const Exp *e = s->exp;
+    if (now->pat.n == 1 && now->pat.at[0]->type.rank == 0)
+        for (int k = e->soac.nes.n; k < s->pat.n; k++)
+            if (e->soac.fn->body->res.at[k].var == now->pat.at[0])
+                return s->pat.at[k];
+    return NULL;
+}
+
+/* s, which makes v by a map, without what else it gives; but scalars that it gives, too, are read
+ * where v is made of them: they are made once, and what is left are products of arrays. */
+static const Stm *reading_results(const Planner *P, const Stm *s, Atom v)
+{
+    Ctx *cx = P->cx;
+    const Exp *e = s->exp;
+    const Lambda *f = e->soac.fn;
+    Vars params = {0}, all = {0};
+    Atoms res = {0}, arrs = {0}, from = {0};
+    vec_append(cx->perm, &all, &f->params);
+    vec_append(cx->perm, &from, &e->soac.arrs);
+    Bld rest = bld_new(cx);
+    for (int i = 0; i < f->body->stms.n; i++) {
+        const Stm *now = &f->body->stms.at[i];
+        Var *given = result_of(s, now);
+        if (!given) {
+            bld_stm(&rest, *now);
+            continue;
+        }
+        vec_push(cx->perm, &all, now->pat.at[0]);
+        ad_atom(cx, &from, atom_var(given));
+    }
+    ad_atom(cx, &res, f->body->res.at[vars_find(&s->pat, v.var)]);
+    Body *b = ad_needed(cx, bld_body(&rest, res));
+    VarSet *read = varmap_new(cx->perm);
+    free_in_body(read, b);
+    for (int k = 0; k < all.n; k++)
+        if (varset_has(read, all.at[k])) {
+            vec_push(cx->perm, &params, all.at[k]);
+            ad_atom(cx, &arrs, from.at[k]);
+        }
+    Stm *r = NEW(cx->perm, Stm);
+    vec_push(cx->perm, &r->pat, v.var);
+    r->exp = exp_map(cx, e->loc, e->soac.width, arrs, lambda_new(cx, params, b));
+    return r;
+}
+
 static SumPlan *plan(Planner *P, Atom v)
 {
     const Stm *s = v.var ? varmap_get(P->made, v.var) : NULL;
@@ -94,8 +143,9 @@ static SumPlan *plan(Planner *P, Atom v)
         return p;
     }
     if (e && may_interchange(P, s, v)) {
-        inputs_of(P, e);
-        return plan_new(P, SUM_MAP, v, s);
+        const Stm *m = atom_type(v).rank > 1 ? reading_results(P, s, v) : s;
+        inputs_of(P, m->exp);
+        return plan_new(P, SUM_MAP, v, m);
     }
     input(P, v);
     return plan_new(P, SUM_ROWS, v, s);
