@@ -86,8 +86,9 @@ struct Env {
  * values of the first of them; what these two are decides lower_acc.c. */
 enum { ACC_LIKE, ACC_COUNT, ACC_AT, ACC_VALUES };
 
-/* Known about i64 atoms in a scope: res = op a b, a == b, or a >= 0. */
-typedef enum { FACT_OP, FACT_EQ, FACT_NONNEG } FactKind;
+/* Known about i64 atoms in a scope: res = op a b, a == b, a >= 0, or that an array of a * b
+ * elements is not too large. */
+typedef enum { FACT_OP, FACT_EQ, FACT_NONNEG, FACT_PRODUCT } FactKind;
 typedef struct {
     FactKind kind;
     PrimOp op;

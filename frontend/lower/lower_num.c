@@ -92,7 +92,7 @@ static bool find_fact(Low *L, FactKind kind, Atom a, Atom b)
     for (Scope *sc = L->sc; sc; sc = sc->up) {
         for (int i = 0; i < sc->facts.n; i++) {
             Fact *f = &sc->facts.at[i];
-            if (f->kind == kind && atom_eq(f->a, a) && (kind != FACT_EQ || atom_eq(f->b, b)))
+            if (f->kind == kind && atom_eq(f->a, a) && atom_eq(f->b, b))
                 return true;
         }
     }
@@ -275,13 +275,14 @@ Atom size_sum(Low *L, Loc loc, Atom n, Atom m)
 Atom size_product(Low *L, Loc loc, Atom n, Atom m)
 {
     Atom args[2] = {n, m}, all = emit_op(L, loc, OP_MUL, n, m);
-    if (atom_is_int(n, 1) || atom_is_int(m, 1) || L->unsafe)
+    if (atom_is_int(n, 1) || atom_is_int(m, 1) || L->unsafe || find_fact(L, FACT_PRODUCT, n, m))
         return all;
     Atom high = emit(L, exp_binop(L->cx, loc, OP_MULHI, n, m));
     Atom ok = emit(L, exp_binop(L->cx, loc, OP_EQ, high, atom_i64(0)));
     ok = emit_both(L, loc, ok, within(L, loc, all, MAX_SIZE));
     assert_that(L, loc, ok, stop_text[STOP_PRODUCT_TOO_LARGE], args, 2);
     know_nonneg(L, all);
+    add_fact(L, (Fact){FACT_PRODUCT, OP_MUL, n, m, all});
     return all;
 }
 

@@ -10,7 +10,8 @@
  *
  * Then they fuse with their readers: a reshape between them is one of what there is anyway. Of n
  * maps over m elements the flat map's index k gives both, i = k / m and j = k % m, where rows or
- * indices are used other than element by element; a map over the rows' numbers has k = i * m + j.
+ * indices are used other than element by element, and likewise of deeper nests; a map over the
+ * rows' numbers has k = i * m + j.
  *
  * Only where nothing is lost: all results are read through such reshapes alone, and those by SOACs
  * of the same body; a nest of maps is perfect (between its levels there are cheap operations and
@@ -28,13 +29,16 @@ typedef struct {
     int depth; /* of lambdas */
 } Renest;
 
+enum { MOST_LEVELS = 8 }; /* of a nest that is made flat */
+
 /* A map that is to take another shape. */
 typedef struct {
     const Stm *map;
-    const Stm *inner; /* flat: the map inside; else NULL */
-    Vars pat;         /* of the reshapes */
-    int last;         /* the first of them in the body */
-    Atoms dims;       /* flat: its size; else the two sizes */
+    int levels;                   /* flat: of the nest, at least 2; else 0 */
+    const Exp *nest[MOST_LEVELS]; /* flat: its maps, the outermost first */
+    Vars pat;                     /* of the reshapes */
+    int last;                     /* the first of them in the body */
+    Atoms dims;                   /* flat: its size; else the two sizes */
 } Shape;
 
 /* --- What may be done ----------------------------------------------------------------------- */
@@ -148,22 +152,31 @@ static const Stm *perfect_inner(const Exp *e)
     return last;
 }
 
+/* The maps of the perfect nest e, the outermost first; known outside is how large they are, and
+ * what they read could be read later. */
+static bool find_nest(const Renest *R, const Exp *e, Shape *sh)
+{
+    VarSet *own = varmap_new(R->cx->perm);
+    const Stm *in;
+    sh->nest[0] = e;
+    for (sh->levels = 1; sh->levels < MOST_LEVELS && (in = perfect_inner(e)); sh->levels++) {
+        const Body *b = e->soac.fn->body;
+        for (int i = 0; i < b->stms.n - 1; i++)
+            varset_add(own, b->stms.at[i].pat.at[0]);
+        e = sh->nest[sh->levels] = in->exp;
+        if ((e->soac.width.var && varset_has(own, e->soac.width.var)) ||
+            !rows_stable(R, e->soac.fn))
+            return false;
+    }
+    return sh->levels > 1 && !body_has_soac(e->soac.fn->body) && scalar_results(e) &&
+           rows_stable(R, sh->nest[0]->soac.fn) && reads_stable(R, sh->nest[0]);
+}
+
 static bool can_flatten(const Renest *R, const Body *b, int at, Shape *sh)
 {
     const Exp *e = b->stms.at[at].exp;
-    if (e->kind != E_MAP)
-        return false;
-    const Stm *inner = perfect_inner(e);
-    if (!inner || body_has_soac(inner->exp->soac.fn->body) || !scalar_results(inner->exp) ||
-        !reshapes_of(R, b, at, 1, sh) || !failures_in_order(R, b, at, sh->last))
-        return false;
-    sh->inner = inner;
-    VarSet *own = varmap_new(R->cx->perm);
-    for (int i = 0; i < e->soac.fn->body->stms.n - 1; i++)
-        varset_add(own, e->soac.fn->body->stms.at[i].pat.at[0]);
-    Atom m = inner->exp->soac.width; /* known outside */
-    return reads_stable(R, e) && rows_stable(R, e->soac.fn) &&
-           rows_stable(R, inner->exp->soac.fn) && !(m.var && varset_has(own, m.var));
+    return e->kind == E_MAP && perfect_inner(e) && reshapes_of(R, b, at, 1, sh) &&
+           failures_in_order(R, b, at, sh->last) && find_nest(R, e, sh);
 }
 
 static bool can_unflatten(const Renest *R, const Body *b, int at, Shape *sh)
@@ -224,48 +237,68 @@ static Atom reshaped(Renest *R, Bld *out, Loc loc, Atom arr, const Atoms *dims, 
     return bld_exp(out, arr.var->base, e);
 }
 
-/* The array of which q, an input of the inner map, is row after row; not a variable: of none. */
-static Atom rows_of(const Exp *e, Atom q)
+/* The array outside of the nest of whose elements q, an input of its map at `level`, has a row; not
+ * a variable: there is none. */
+static Atom rows_of(const Shape *sh, int level, Atom q)
 {
-    for (int k = 0; k < e->soac.fn->params.n; k++)
-        if (q.var == e->soac.fn->params.at[k])
-            return e->soac.arrs.at[k];
-    return (Atom){0};
+    for (; level > 0; level--) {
+        const Exp *e = sh->nest[level - 1];
+        int k = vars_find(&e->soac.fn->params, q.var);
+        if (k < 0)
+            return (Atom){0};
+        q = e->soac.arrs.at[k];
+    }
+    return q;
+}
+
+/* The numbers of the element k at each level. */
+static void numbers_of(Bld *bl, const Shape *sh, Var *k, Atom *at)
+{
+    Atom left = atom_var(k);
+    for (int l = sh->levels - 1; l > 0; l--) {
+        const Exp *e = sh->nest[l];
+        /* Not 0, so that the divisions cannot fail: with no column there is no element. */
+        Exp *most = exp_binop(bl->cx, e->loc, OP_MAX, e->soac.width, atom_i64(1));
+        Atom m = bld_exp(bl, "m", most);
+        Atom row = bld_exp(bl, "i", exp_binop(bl->cx, e->loc, OP_QUOT, left, m));
+        at[l] = bld_exp(bl, "j", exp_binop(bl->cx, e->loc, OP_REM, left, m));
+        left = row;
+    }
+    at[0] = left;
 }
 
 static Stm flat_map(Renest *R, Bld *out, const Shape *sh)
 {
     Ctx *cx = R->cx;
-    const Exp *e = sh->map->exp, *in = sh->inner->exp;
-    Loc loc = in->loc;
+    const Exp *last = sh->nest[sh->levels - 1];
+    Loc loc = last->loc;
     Atoms arrs = {0};
     Vars params = {0};
     Bld bl = bld_new(cx);
+    Atom at[MOST_LEVELS];
     Var *k = var_new(cx, "k", type_prim(T_I64), loc);
     vec_push(cx->perm, &arrs, numbers(out, loc, sh->dims.at[0]));
     vec_push(cx->perm, &params, k);
-    /* Not 0, so that the divisions cannot fail: with no column there is no element. */
-    Atom m = bld_exp(&bl, "m", exp_binop(cx, loc, OP_MAX, in->soac.width, atom_i64(1)));
-    Atom i = bld_exp(&bl, "i", exp_binop(cx, loc, OP_QUOT, atom_var(k), m));
-    Atom j = bld_exp(&bl, "j", exp_binop(cx, loc, OP_REM, atom_var(k), m));
-    for (int p = 0; p < e->soac.fn->params.n; p++)
-        bind_row(R, &bl, e->loc, e->soac.fn->params.at[p], e->soac.arrs.at[p], i);
-    for (int s = 0; s < e->soac.fn->body->stms.n - 1; s++)
-        bld_stm(&bl, e->soac.fn->body->stms.at[s]);
-    for (int p = 0; p < in->soac.fn->params.n; p++) {
-        Var *x = in->soac.fn->params.at[p];
-        Atom rows = rows_of(e, in->soac.arrs.at[p]);
-        if (!rows.var || !reshapes_freely(R, rows)) {
-            bind_row(R, &bl, loc, x, in->soac.arrs.at[p], j);
-            continue;
+    numbers_of(&bl, sh, k, at);
+    for (int l = 0; l < sh->levels; l++) {
+        const Exp *e = sh->nest[l];
+        const Body *b = e->soac.fn->body;
+        for (int p = 0; p < e->soac.fn->params.n; p++) {
+            Var *x = e->soac.fn->params.at[p];
+            Atom rows = e == last ? rows_of(sh, l, e->soac.arrs.at[p]) : (Atom){0};
+            if (!rows.var || !reshapes_freely(R, rows)) {
+                bind_row(R, &bl, e->loc, x, e->soac.arrs.at[p], at[l]);
+                continue;
+            }
+            vec_push(cx->perm, &arrs, reshaped(R, out, loc, rows, &sh->dims, sh->levels));
+            vec_push(cx->perm, &params, x);
         }
-        vec_push(cx->perm, &arrs, reshaped(R, out, loc, rows, &sh->dims, 2));
-        vec_push(cx->perm, &params, x);
+        for (int s = 0; s < b->stms.n - (e != last); s++)
+            bld_stm(&bl, b->stms.at[s]);
     }
-    vec_append(cx->perm, &bl.stms, &in->soac.fn->body->stms);
-    Lambda *fn = lambda_new(cx, params, bld_body(&bl, in->soac.fn->body->res));
+    Lambda *fn = lambda_new(cx, params, bld_body(&bl, last->soac.fn->body->res));
     Exp *r = exp_map(cx, loc, sh->dims.at[0], arrs, fn);
-    r->attrs = e->attrs;
+    r->attrs = sh->nest[0]->attrs;
     return (Stm){sh->pat, r};
 }
 
