@@ -224,7 +224,7 @@ static bool is_moved(const Var *v, const Piece *p)
             return false;
         sources *= b ? 1 + b->below + b->above : 1;
     }
-    return p->is_place && p->may_miss && sources <= MOST_SOURCES;
+    return p->is_place && p->may_miss && p->slides.n == 0 && sources <= MOST_SOURCES;
 }
 
 /* Parts that may reach outside: where they are nothing but moved, each element of the array looks
@@ -414,6 +414,11 @@ static void settle_one(Rev *r, Var *v, const Piece *p)
 
 void rev_settle(Rev *r, Var *v, const Piece *p)
 {
+    Piece q = *p;
+    if (p->slides.n > 0) {
+        q = rev_covered(r, p);
+        p = &q;
+    }
     if (p->is_place && p->may_miss)
         settle_missing(r, v, p);
     else if (p->is_place)

@@ -3,12 +3,14 @@
  *     map (\i -> .. xs[i + 1, j] ..) (iota n)      a place [i + 1, j]  =>  a place [1 : n, j]
  *     map (\i -> .. xs[j] ..) (iota n)             a place [j]         =>  the sum at [j]
  *     map (\i -> .. xs[max 0 (i - 1)] ..) (iota n) ...                 =>  a place [-1 : n], bent
+ *     map (\i -> .. xs[i : i+k] ..) (iota n)       a place [i : k]     =>  a place [0 : k], moved
  *     map (\i -> .. xs[is[i]] ..) (iota n)         a place [is[i]]     =>  a list of n
  *
  * A position that is a linear function of the iteration's number becomes a slice, and the values
- * are where they belong: no two iterations meet. Where the edges of arrays are taken for what is
- * outside, few do. One that does not vary stays, and the values are summed: a reduction. Only what
- * is neither becomes a list, and in the end a histogram. */
+ * are where they belong: no two iterations meet. Slices that it moves overlap, and are summed when
+ * they have come where the array is (places.c). Where the edges of arrays are taken for what is
+ * outside, few positions meet. One that does not vary stays, and the values are summed: a
+ * reduction. Only what is neither becomes a list, and in the end a histogram. */
 #include "ad/reverse.h"
 
 /* --- Linear positions ----------------------------------------------------------------------- */
@@ -233,22 +235,40 @@ static bool lift_bends(Lift *L, const Piece *p, Piece *q)
     return true;
 }
 
+/* The slide of p's dimension d, whose start is x, if it has one there or gets one by these
+ * iterations. */
+static bool lift_slide(Lift *L, const Piece *p, int d, const Linear *x, Piece *q)
+{
+    const Slide *had = rev_slide(p, d);
+    const DimIndex *at = &p->at.at[d];
+    Slide s = had ? *had : (Slide){.dim = d, .n = L->width, .stride = x->stride};
+    if (!at->is_slice || (!had && !x->stride))
+        return true;
+    if (had ? x->stride != 0 || !size_outside(L, &s.n)
+            : x->bent || rev_bend(p, d) || at->stride.var || at->stride.c.i == 0)
+        return false;
+    vec_push(L->in->cx->perm, &q->slides, s);
+    return true;
+}
+
 /* The place p as one outside: with a slice where it varies with the iteration. */
 static bool lift_linear(Lift *L, Var *v, const Piece *p)
 {
     Piece q = {
         .is_place = true, .may_miss = p->may_miss, .safe = p->safe, .loc = p->loc, .made = -1};
-    int own = 0, slices = 0;
+    int own = 0, axes = 0;
     for (int d = 0; d < p->at.n; d++) {
         DimIndex at = p->at.at[d];
         Linear x;
-        if (!linear(L, at.start, &x) || (x.stride && (at.is_slice || own++)) ||
-            (at.is_slice && (!size_outside(L, &at.n) || !rev_outside(L, &at.stride))))
+        if (!linear(L, at.start, &x) || (x.stride && own++) ||
+            (at.is_slice && (!size_outside(L, &at.n) || !rev_outside(L, &at.stride))) ||
+            !lift_slide(L, p, d, &x, &q))
             return false;
         at.start = x.start;
-        if (x.stride) {
+        if (x.stride)
+            q.turned = axes;
+        if (x.stride && !at.is_slice) {
             at = (DimIndex){true, x.start, L->width, atom_i64(x.stride)};
-            q.turned = slices;
             q.made = d;
         }
         if (x.bent) {
@@ -256,7 +276,7 @@ static bool lift_linear(Lift *L, Var *v, const Piece *p)
             x.bend.dim = d;
             vec_push(L->in->cx->perm, &q.bends, x.bend);
         }
-        slices += at.is_slice;
+        axes += at.is_slice + (rev_slide(&q, d) != NULL);
         vec_push(L->in->cx->perm, &q.at, at);
     }
     Type t = atom_type(p->val);
@@ -315,6 +335,12 @@ static Piece of_rows(Lift *L, const Piece *p, Var *i)
             Bend b = p->bends.at[k];
             b.dim++;
             vec_push(cx->perm, &q.bends, b);
+        }
+        q.slides = (Slides){0};
+        for (int k = 0; k < p->slides.n; k++) {
+            Slide s = p->slides.at[k];
+            s.dim++;
+            vec_push(cx->perm, &q.slides, s);
         }
         return q;
     }

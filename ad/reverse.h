@@ -18,6 +18,15 @@ typedef struct {
 } Bend;
 typedef VEC(Bend) Bends;
 
+/* A slice of a place that iterations move on: its positions are start + stride * k besides, for
+ * each k of n, by which parts overlap; an axis of the value of its own, before the slice's. */
+typedef struct {
+    int dim; /* of the place */
+    Atom n;  /* i64 */
+    int64_t stride;
+} Slide;
+typedef VEC(Slide) Slides;
+
 /* What has come together of the adjoint of an array outside of the innermost map, or of a row that
  * the map goes over, in one iteration of that map: a part of the array, or elements of it.
  *  - a place: `val` belongs to the elements at `at`, which are there; but where it `may_miss`, `at`
@@ -31,9 +40,10 @@ typedef struct {
     Loc loc;          /* of the access */
     DimIndexes at;
     Bends bends; /* of a place: of some of its slices */
+    Slides slides;
     Atoms dims, idx;
     Atom val;
-    int turned; /* of a place that is lifted: slices before the one that iterations make */
+    int turned; /* of a place that is lifted: axes of val before the one that iterations make */
 } Piece;
 typedef VEC(Piece) Pieces;
 
@@ -67,6 +77,11 @@ struct Rev {
 /* The bend of dimension d of the place p; NULL: it has none. */
 const Bend *rev_bend(const Piece *p, int d);
 
+/* .. that iterations move on. */
+const Slide *rev_slide(const Piece *p, int d);
+
+/* The place p, some slices of which iterations move on, with one slice for all that these cover. */
+Piece rev_covered(Rev *r, const Piece *p);
 /* A piece as a list, of contributions in as many dimensions as it has slices that are not whole
  * rows; val stays. */
 Piece rev_as_list(Rev *r, const Var *v, const Piece *p);
