@@ -16,16 +16,22 @@ import checks  # noqa: E402
 from checks import MPI, check, need, summary  # noqa: E402
 from mpi import HERE, MPICC, MPIRUN, run  # noqa: E402
 
+# Of tests/programs: what --all runs; what the suite does.
+FOLDERS = ["modules", "scalars"]
+SAMPLE = ["modules/parallel_*.sf", "scalars/*_reductions.sf"]
 CASES = 80  # about, that are skipped where there is no MPI
 
 
 def directives(minifut):
-    """The programs' own tests; with --all, all of them on 1 to 4 ranks."""
-    every = sorted(HERE.glob("*.sf"))
-    some = every if "--all" in sys.argv else [HERE / "parts.sf", HERE / "sizes.sf"]
-    for ranks, programs in (1, some), (2, every), (3, every), (4, some):
+    """The programs' own tests, and a sample of tests/programs; with --all, all of some folders on 1 to 4 ranks."""
+    own, programs = sorted(HERE.glob("*.sf")), HERE.parent / "programs"
+    every, some, sample = own, [HERE / "parts.sf", HERE / "sizes.sf"], sorted(p for like in SAMPLE for p in programs.glob(like))
+    if "--all" in sys.argv:
+        every = some = own + [programs / folder for folder in FOLDERS]
+        sample = []
+    for ranks, tested in (1, some), (2, every), (3, every + sample), (4, some):
         # Three exchange through the hosts' memory, as on several machines, the others by windows of their devices'.
-        done = run(minifut, "test", "-c", "--timeout", 300, "--ranks", ranks, *programs, limit=600, MINIFUT_WINDOWS="0" if ranks == 3 else "2")
+        done = run(minifut, "test", "-c", "--timeout", 300, "--ranks", ranks, *tested, limit=3600, MINIFUT_WINDOWS="0" if ranks == 3 else "2")
         sums = re.search(r"^(\d+) passed, (\d+) failed", done.stdout, re.M)
         checks.passed += int(sums[1]) if sums else 0
         check(done.returncode == 0, f"on {ranks} ranks:\n{done.stdout}{done.stderr}")
