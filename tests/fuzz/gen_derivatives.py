@@ -229,6 +229,7 @@ class Smooth(gen.Gen):
         made = call("map", arr(k, F), f, call("iota", arr(k, "i64"), count))
         self.est.pop(k)
         e = call("reduce", F, N("op", F, x=self.operator(F)), made)
+        e = self.bounded(e) if "inf" in e.kids[0].x.neutral else e
         enough = binop(">=", self.size_node(a.ty[1]), lit("i64", far), "bool")
         return N("if", F, [enough, e, self.leaf(F, env)])
 
