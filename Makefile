@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= DERIVATIVES=, make install PREFIX=, make uninstall, make deb, make wheel, make vsix, make asan, make format
+# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-opencl, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES= RANKS= KIND=, make install PREFIX=, make uninstall, make deb, make wheel, make vsix, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -131,15 +131,15 @@ bench: $(BIN)
 bench-compile: $(BIN)
 	@bench/compile_time.py ./$(BIN)
 
-# Random programs, then mutated text and bytes, or, with RANKS=N, the programs on N ranks; with DERIVATIVES=1 such that
-# have some; see tests/README.md.
+# Random programs, then mutated text and bytes, or, with RANKS=N, the programs on N ranks; with KIND=derivatives or
+# KIND=nests such programs; see tests/README.md.
 fuzz:
 	@tools/prerequisites.sh test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
-ifneq ($(DERIVATIVES),)
+ifneq ($(KIND),)
 	@$(MAKE) --no-print-directory -j$(JOBS) $(IN_ASAN) $(BUILD)/asan/minifut
 	@MINIFUT_VERIFY=each MINIFUT=$(abspath $(BIN)) MINIFUT_ASAN=$(abspath $(BUILD)/asan/minifut) \
-	    nice -n 10 python3 tests/fuzz/run.py SEED=$(SEED) N=$(N) MINUTES=$(MINUTES) derivatives
+	    nice -n 10 python3 tests/fuzz/run.py SEED=$(SEED) N=$(N) MINUTES=$(MINUTES) RANKS=$(RANKS) $(KIND)
 else ifeq ($(RANKS),)
 	@$(MAKE) --no-print-directory -j$(JOBS) $(IN_ASAN) $(BUILD)/asan/minifut $(BUILD)/asan/fuzz/bytes
 	@MINIFUT_VERIFY=each MINIFUT=$(abspath $(BIN)) MINIFUT_ASAN=$(abspath $(BUILD)/asan/minifut) \

@@ -1,8 +1,8 @@
-"""usage: run.py [SEED=1] [N=50] [MINUTES=0] [KEEP=FOLDER] [BYTES=PROGRAM] [FAILURES=20] [RANKS=N] [derivatives] [quick | device] [nocompile] [noshrink]
+"""usage: run.py [SEED=1] [N=50] [MINUTES=0] [KEEP=FOLDER] [BYTES=PROGRAM] [FAILURES=20] [RANKS=N] [derivatives | nests] [quick | device] [nocompile] [noshrink]
 
 N random programs from SEED on, or as many as MINUTES allow (N=0); then BYTES, bytes.c compiled, for a while.
 quick: four of five programs are not compiled, no PoCL, no sanitizers; device: all are, and run on the OpenCL device alone, a GPU perhaps; nocompile: none is. RANKS: all are, and run on N ranks by MPI
-instead. derivatives: those of derivatives.py. MINIFUT, MINIFUT_ASAN: the
+instead. derivatives: those of derivatives.py; nests: of nests.py. MINIFUT, MINIFUT_ASAN: the
 compiler, and one built with sanitizers. Failures are left in FOLDER (tests/fuzz/failures). See tests/README.md."""
 import math
 import os
@@ -20,6 +20,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import check  # noqa: E402
 import checks  # noqa: E402
 import derivatives  # noqa: E402
+import nests  # noqa: E402
 import shrink  # noqa: E402
 
 
@@ -39,6 +40,9 @@ def stages(c, p, seed):
         return
     if isinstance(c, derivatives.Checker):
         yield from stages_of_derivatives(c, p, seed, rnd)
+        return
+    if isinstance(c, nests.Checker):
+        yield from stages_of_nests(c, p, seed, rnd)
         return
     if "device" in sys.argv:
         for mode in ["incremental", check.MODES[1 + seed % 3]]:
@@ -68,6 +72,22 @@ def stages_of_derivatives(c, p, seed, rnd):
         return
     for mode in ["incremental", check.MODES[1 + seed % 3]]:
         yield mode, lambda mode=mode: c.versions(mode, rnd, ["pocl"], 4)
+    if seed % 16 == 5 and not c.quick:
+        yield "sanitized", lambda: c.sanitized(p)
+
+
+def stages_of_nests(c, p, seed, rnd):
+    """Every version natively, then with the code of GPUs: what matters here is what kernels make of arrays' orders."""
+    if seed % 4 == 0 or "nocompile" in sys.argv:
+        yield "passes", lambda: c.passes(rnd)
+    if c.asan and seed % 8 == 1:
+        yield "asan", c.under_asan
+    if "nocompile" in sys.argv or (c.quick and seed % 2):
+        return
+    mode = check.MODES[seed // 2 % 4] if seed % 2 else "incremental"
+    yield mode, lambda: c.natively(mode, rnd)
+    if seed % 3 == 0 and not c.quick and checks.has_opencl():
+        yield f"{mode} for GPUs", lambda: c.for_gpus(mode, rnd)
     if seed % 16 == 5 and not c.quick:
         yield "sanitized", lambda: c.sanitized(p)
 
@@ -187,7 +207,7 @@ def main():
     totals, start, said = Totals(), time.time(), time.time()
     most = int(opts.get("FAILURES") or 20)
     with tempfile.TemporaryDirectory() as tmp:
-        kind = derivatives.Checker if "derivatives" in sys.argv else check.Checker
+        kind = derivatives.Checker if "derivatives" in sys.argv else nests.Checker if "nests" in sys.argv else check.Checker
         c = kind(minifut, tmp, quick, int(opts.get("RANKS") or 0))
         s = seed
         share = 0.9 if opts.get("BYTES") else 1
