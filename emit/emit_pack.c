@@ -58,13 +58,28 @@ static int distance_number(const Packer *p, int distance)
     return distance - 1 + PACKED_RECENT;
 }
 
+/* How many characters from i on are those from `from` on, which is before it. */
+static int in_common(const Packer *p, int from, int i)
+{
+    const char *at = p->at + i, *other = p->at + from;
+    int n = 0, most = p->n - i;
+    for (uint64_t x, y; n + (int)sizeof x <= most; n += (int)sizeof x) {
+        memcpy(&x, at + n, sizeof x);
+        memcpy(&y, other + n, sizeof y);
+        if (x != y)
+            break;
+    }
+    while (n < most && at[n] == other[n])
+        n++;
+    return n;
+}
+
 static void try_distance(const Packer *p, int i, int distance, Match *best)
 {
-    int n = 0, written = distance_number(p, distance);
-    while (i + n < p->n && p->at[i + n] == p->at[i + n - distance])
-        n++;
+    int n = in_common(p, i - distance, i);
     if (n < PACKED_LEAST)
         return;
+    int written = distance_number(p, distance);
     int spares = n - 1 - digits_of(written) - digits_of(n - PACKED_LEAST);
     if (spares > best->spares)
         *best = (Match){distance, n, spares};

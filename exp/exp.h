@@ -175,8 +175,13 @@ const KExp *kx_and(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_or(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_not(Arena *a, const KExp *x);
 bool kx_is_int(const KExp *x, int64_t k);
+/* Are two of the same hash? */
+bool kx_same_parts(const KExp *x, const KExp *y);
 /* The same expression, over the same variables? */
-bool kx_same(const KExp *x, const KExp *y);
+static inline bool kx_same(const KExp *x, const KExp *y)
+{
+    return x == y || (x->hash == y->hash && kx_same_parts(x, y));
+}
 
 /* --- exp_walk.c ----------------------------------------------------------------------------- */
 

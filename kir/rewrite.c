@@ -39,11 +39,11 @@ void kblock_subst(Arena *a, KBlock *b, const PtrMap *to)
 /* The N of a name that ends in _kN, 0 if it does not. */
 static int number_of(const char *name)
 {
-    const char *p = name ? name + strlen(name) : "";
-    while (name && p > name && isdigit((unsigned char)p[-1]))
-        p--;
-    bool made = name && *p && p >= name + 2 && p[-1] == 'k' && p[-2] == '_';
-    return made ? atoi(p) : 0;
+    size_t n = name ? strlen(name) : 0;
+    unsigned k = 0;
+    for (unsigned digit = 1; n > 0 && isdigit((unsigned char)name[n - 1]); digit *= 10)
+        k += digit * (unsigned)(name[--n] - '0');
+    return n >= 2 && name[n - 1] == 'k' && name[n - 2] == '_' ? (int)k : 0;
 }
 
 static void note_name(KBuild *b, const char *name)

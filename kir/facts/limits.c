@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
     Arena *arena; /* of expressions */
     Arena *terms;
+    PtrMap *made; /* KExp -> Both: limits are of the same few expressions */
 } Maker;
 
 /* --- Terms ------------------------------------------------------------------------------------ */
@@ -326,7 +327,7 @@ static Both prim(const Maker *m, const KExp *x)
     ice((Loc){0}, "a limit has an operation %s", prim_info[x->op].text);
 }
 
-static Both both_of(const Maker *m, const KExp *x)
+static Both make_both(const Maker *m, const KExp *x)
 {
     if (x->kind == KE_PRIM)
         return prim(m, x);
@@ -335,6 +336,16 @@ static Both both_of(const Maker *m, const KExp *x)
     ASSERT(x->kind == KE_CONST);
     /* Too large is as good as infinite. */
     return (Both){constant(m, x->c.i), constant(m, x->c.i == INT64_MIN ? INT64_MAX : -x->c.i)};
+}
+
+static Both both_of(const Maker *m, const KExp *x)
+{
+    const Both *made = ptrmap_get(m->made, x);
+    if (made)
+        return *made;
+    Both b = make_both(m, x);
+    ptrmap_put(m->made, x, arena_memdup(m->terms, &b, sizeof b));
+    return b;
 }
 
 /* --- Conditions ------------------------------------------------------------------------------- */
@@ -392,15 +403,19 @@ static bool is_limited(const Limits *l, const KVar *v)
 
 KExps klimits_conditions(Arena *a, const KLimits *limits, int64_t most)
 {
-    Limits l = {.maker = {a, arena_new()}};
+    Limits l = {.maker = {a, arena_new(), NULL}};
+    l.maker.made = ptrmap_new(l.maker.terms);
     KExps r = {0};
+    PtrSet *highest = ptrmap_new(l.maker.terms), *lowest = ptrmap_new(l.maker.terms);
     for (int i = 0; i < limits->n; i++) {
         KRange x = limits->at[i];
-        if (x.hi) {
+        if (x.hi && !ptrset_has(highest, x.hi)) {
+            ptrset_add(highest, x.hi);
             limit(&l, both_of(&l.maker, x.hi).up);
             kexp_visit(x.hi, note_leaf, &l);
         }
-        if (x.lo) { /* there is one more below 0 */
+        if (x.lo && !ptrset_has(lowest, x.lo)) { /* there is one more below 0 */
+            ptrset_add(lowest, x.lo);
             limit(&l, both_of(&l.maker, kbound_add(a, x.lo, kx_int(a, 1))).down);
             kexp_visit(x.lo, note_leaf, &l);
         }

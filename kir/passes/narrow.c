@@ -464,11 +464,11 @@ static void check_scalars(const Narrow *w, KFamily *f)
 /* What is chosen among indices is known when all has been walked: so a copy is, first. */
 static void find_chosen(Narrow *w, int bits)
 {
+    if (!kchosen_any(kchosen_of(w->arena, &w->fun->body)))
+        return;
     KBlock copy = kblock_copy(kb_more(w->arena, w->fun), &w->fun->body, NULL);
     Narrow first = begin(w->arena, w->fun, &copy, bits);
     first.chosen = kchosen_of(w->arena, &copy);
-    if (!kchosen_any(first.chosen))
-        return;
     walk(&first, &copy);
     for (int i = 0; i < first.families.n; i++)
         check_scalars(&first, first.families.at[i]);
