@@ -139,11 +139,9 @@ static const char *ref(Ctx *cx, int n, const char *prefix, const char *name)
 /* What every program does besides its entries. */
 static uint64_t runtime_hash(void)
 {
-    size_t n;
     uint64_t h = 0;
-    const char *text = embed_runtime(RUNTIME_CORE, &n);
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    for (const char *c = embed_digest(); *c; c++)
+        h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
     return h;
 }
 
