@@ -114,18 +114,23 @@ void layout_turned(const int *from, int rank, int fast, int *to)
 }
 
 /* The dimension that is innermost in the cheapest copy of what lies by `from`; of equal ones the
- * first. */
+ * first. Many accesses want the same. */
 static int64_t best_copy(const Lay *ly, const Reader *r, int order, const int *from, int *fast)
 {
     int64_t best = -1;
     int perm[MAX_DIMS];
+    bool tried[MAX_DIMS] = {false};
     const Span *of = &r->of[order];
     for (int i = of->first; i < of->first + of->n; i++) {
-        layout_turned(from, r->view.rank, ly->accesses.at[i].fast, perm);
+        int want = ly->accesses.at[i].fast;
+        if (tried[want])
+            continue;
+        tried[want] = true;
+        layout_turned(from, r->view.rank, want, perm);
         int64_t c = accesses_cost(ly, r, order, perm, true);
         if (best < 0 || c < best) {
             best = c;
-            *fast = ly->accesses.at[i].fast;
+            *fast = want;
         }
     }
     return best;
@@ -184,17 +189,26 @@ static int64_t order_cost(const Lay *ly, const Walk *w, int order)
     return sum;
 }
 
-int layout_order(const Lay *ly, const Walk *w)
+/* The least that an order costs, and the order. */
+static int64_t least_cost(const Lay *ly, const Walk *w, int *best)
 {
-    int best = 0;
-    int64_t least = w->orders > 1 ? order_cost(ly, w, 0) : 0;
+    int64_t least = order_cost(ly, w, 0);
+    *best = 0;
     for (int k = 1; k < w->orders; k++) {
         int64_t c = order_cost(ly, w, k);
         if (c < least) {
             least = c;
-            best = k;
+            *best = k;
         }
     }
+    return least;
+}
+
+int layout_order(const Lay *ly, const Walk *w)
+{
+    int best = 0;
+    if (w->orders > 1)
+        least_cost(ly, w, &best);
     return best;
 }
 
@@ -203,8 +217,9 @@ static int64_t walk_cost(const Lay *ly, Walk *w)
 {
     if (!w || w->seen)
         return 0;
+    int order;
     w->seen = true;
-    return order_cost(ly, w, layout_order(ly, w));
+    return least_cost(ly, w, &order);
 }
 
 static void walks_forget(const Lay *ly, const Node *n)
