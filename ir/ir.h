@@ -793,8 +793,8 @@ PassFn pass_renest;        /* renest.c, SOAC dialect: maps take the shape in whi
 PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: readers compute cheap arrays */
 PassFn pass_ahead;         /* ahead.c, SOAC dialect: what a loop reduces a turn ahead, fused */
 PassFn pass_operands;      /* chains/operands.c, SOAC dialect: what matrix units take */
-PassFn pass_turn_sums;     /* chains/turn_sums.c, SOAC dialect: sums of all turns of a loop */
-PassFn pass_masked;        /* filters/masked.c, SOAC dialect: sums of what a filter keeps */
+PassFn pass_turn_sums, pass_factored; /* chains/, SOAC dialect: sums of turns; factors of sums */
+PassFn pass_masked; /* filters/masked.c, SOAC dialect: sums of what a filter keeps */
 PassFn pass_joined; /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
 
 #endif

@@ -24,6 +24,8 @@ const Pass pipeline[] = {
     {"simplify", pass_simplify, BOTH, BOTH, "what lowering left: copies, constants, dead code"},
     {"turn-sums", pass_turn_sums, D_SOAC, D_SOAC,
      "before fusion, which makes one of a sum and its addition"},
+    {"factored", pass_factored, D_SOAC, D_SOAC,
+     "before fusion, which makes one of a product and its sum"},
     {"cse-views", pass_cse_views, D_SOAC, D_SOAC, "siblings are fused by the arrays they share"},
     {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
     {"masked", pass_masked, D_SOAC, D_SOAC, "after fusion; before siblings fuse"},

@@ -1,7 +1,7 @@
 /* Runs IR programs by the interpreter and compares.
  *
  *     interp_test                     the files of tests/unit, and of tests/pass/fuse, joined,
- *                                     renest and turn-sums, after the pass too
+ *                                     renest, turn-sums and factored, after the pass too
  *     interp_test FILE.ir...
  *     interp_test --fuse FILE.ir...   before and after pass_fuse, which must make no difference
  *     interp_test --print FILE.ir     prints the program after pass_fuse
@@ -425,6 +425,7 @@ int main(int argc, char **argv)
         run_folder(&cx, "tests/pass/joined/*.ir", pass_joined);
         run_folder(&cx, "tests/pass/renest/*.ir", pass_renest);
         run_folder(&cx, "tests/pass/turn-sums/*.ir", pass_turn_sums);
+        run_folder(&cx, "tests/pass/factored/*.ir", pass_factored);
     }
     for (int i = 1 + fuse; i < argc; i++)
         run_file(&cx, argv[i], fuse ? pass_fuse : NULL);
