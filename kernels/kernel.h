@@ -170,6 +170,18 @@ void kg_bind_arr(KGen *kg, const Var *v, KLoc loc);
 const KExp *kg_zero(KGen *kg, PrimType t);
 /* The loop that was just opened is unrolled so many times (-1: whole). */
 void kg_loop_unroll(KGen *kg, int times);
+/* Turns of a loop (loads_first.c): each for so many neighbours, `together`. */
+typedef struct {
+    const KExp *n;
+    int together;
+    KVar *turn,
+        *beside; /* the number of the turn, and of a neighbour, in the block of one of them */
+} KTurns;
+KTurns kg_turns(KGen *kg, const KExp *n, int together);
+/* The loop, with `one`, which nobody needs any more. Where that loads from global memory before it
+ * does anything else, some turns load what they need before the first one goes on; the last turn
+ * may be done several times, then. */
+void kg_take_turns(KGen *kg, const KTurns *t, KBlock *one);
 /* Notes the statement at work as irregular, for explain. */
 void kg_irregular(KGen *kg, bool heap, const char *text);
 /* The finished kernel, interned (kg->columns becomes NULL if it can not have any); its launch as

@@ -451,47 +451,63 @@ static const KExp *column(const Matrix *m, int together)
     return kg_mul(kg, kg_rem(kg, m->thread, cols), kg_int(kg, together));
 }
 
-/* Opens the loops over the rows of the thread's elements, as many as there are, and over neighbours
- * in a row, and binds the one at hand; where its sum is. */
-static const KExp *open_cells(const Matrix *m, int together)
+/* The rows of the thread's elements, `step` apart, as many as there are; so many neighbours in
+ * each. */
+typedef struct {
+    KTurns turns;
+    int step;
+    const KExp *row, *from; /* the first one: in the block, of all */
+} Cells;
+
+static Cells cells_of_thread(const Matrix *m, int together)
 {
-    enum { AT_ONCE = 4 };
     KGen *kg = m->kg;
-    const Nest *nest = &m->r->e->seg.nest;
     int cols = m->shape.blocks.size[COLS] / together, apart = threads_of(&m->shape) / cols;
     const KExp *step = kg_int(kg, apart), *row = kg_quot(kg, m->thread, kg_int(kg, cols));
-    const KExp *from = kb_let(kg->kb, "from", kg_add(kg, m->first[ROWS], row));
-    const KExp *left = kg_sub(kg, kg_atom(kg, m->s.dim[ROWS]->width), from);
+    Cells c = {.step = apart, .row = row};
+    c.from = kb_let(kg->kb, "from", kg_add(kg, m->first[ROWS], row));
+    const KExp *left = kg_sub(kg, kg_atom(kg, m->s.dim[ROWS]->width), c.from);
     const KExp *n =
         kg_quot(kg, kg_max(kg, kg_add(kg, left, kg_int(kg, apart - 1)), kg_int(kg, 0)), step);
     n = kb_let(kg->kb, "n", kg_min(kg, n, kg_int(kg, m->shape.blocks.size[ROWS] / apart)));
-    const KExp *turn = kb_for(kg->kb, "i", kg_int(kg, 0), n, kg_int(kg, 1));
-    kg_loop_unroll(kg, AT_ONCE);
-    const KExp *below = kg_mul(kg, turn, step);
-    const KExp *beside = kb_for(kg->kb, "j", kg_int(kg, 0), kg_int(kg, together), kg_int(kg, 1));
-    kg_loop_unroll(kg, -1);
-    const KExp *col = kg_add(kg, column(m, together), beside);
+    c.turns = kg_turns(kg, n, together);
+    return c;
+}
+
+/* Binds the element at hand; where its sum is. */
+static const KExp *bind_cell(const Matrix *m, const Cells *c)
+{
+    KGen *kg = m->kg;
+    const Nest *nest = &m->r->e->seg.nest;
+    const KExp *below = kg_mul(kg, kx_var(kg->cx->perm, c->turns.turn), kg_int(kg, c->step));
+    const KExp *beside = kx_var(kg->cx->perm, c->turns.beside);
+    const KExp *col = kg_add(kg, column(m, c->turns.together), beside);
     const KExp *at[N_SIDES] = {
-        [ROWS] = kg_add(kg, from, below), [COLS] = kg_add(kg, m->first[COLS], col)};
+        [ROWS] = kg_add(kg, c->from, below), [COLS] = kg_add(kg, m->first[COLS], col)};
     for (int d = m->r->depth - 2; d < m->r->depth; d++)
         nest_bind_dim(kg, &nest->at[d], at[&nest->at[d] == m->s.dim[ROWS] ? ROWS : COLS]);
-    return kg_add(kg, kg_mul(kg, kg_add(kg, row, below), kg_int(kg, sums_pitch(&m->shape))), col);
+    const KExp *pitch = kg_int(kg, sums_pitch(&m->shape));
+    return kg_add(kg, kg_mul(kg, kg_add(kg, c->row, below), pitch), col);
 }
 
 static void store_parts(const Matrix *m, KBuf *sums)
 {
-    const KExp *cell = open_cells(m, 1);
-    sums_store_parts(m->kg, m->r, m->pieces, m->share.piece, &sums, cell, 1);
+    KBlock one = {0};
+    Cells c = cells_of_thread(m, 1);
+    kb_enter(m->kg->kb, &one);
+    sums_store_parts(m->kg, m->r, m->pieces, m->share.piece, &sums, bind_cell(m, &c), 1);
     kb_end(m->kg->kb);
-    kb_end(m->kg->kb);
+    kg_take_turns(m->kg, &c.turns, &one);
 }
 
 static void store_results(const Matrix *m, const KLoc *outs, KBuf *sums, int together)
 {
-    const KExp *cell = open_cells(m, together);
-    sums_store(m->kg, m->r, outs, &sums, cell);
+    KBlock one = {0};
+    Cells c = cells_of_thread(m, together);
+    kb_enter(m->kg->kb, &one);
+    sums_store(m->kg, m->r, outs, &sums, bind_cell(m, &c));
     kb_end(m->kg->kb);
-    kb_end(m->kg->kb);
+    kg_take_turns(m->kg, &c.turns, &one);
 }
 
 /* x, which is a multiple of TOGETHER if *all then is true, as one that is seen to be. */

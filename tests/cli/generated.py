@@ -458,6 +458,11 @@ def matrix_units(box):
         if elem == "f32":
             box.run(["./f32", "-e", "rounded", "--matrix-units", "1", "--build-option=-cl-opt-disable"], 0, stdin="8i64",
                     out="^true$" if flags else "^false$", env={"MINIFUT_CODE": "gpu"})
+        if elem == "f32" and not flags:
+            alone = [f"several.{p}" for p in ("suff_outer_par_0=9999999", "suff_intra_par_1=9999999", "suff_outer_par_2=1")]
+            for stdin in ("250i64 64i64 68i64", "101i64 35i64 70i64"):  # results stored as vectors, and one by one
+                box.run(["./f32", "-e", "several", "--matrix-units", "1", "-D", "--build-option=-cl-opt-disable",
+                         *(x for p in alone for x in ("--param", p))], 0, "Built kernel segmatrix_several", stdin=stdin, out="^true$", env={"MINIFUT_CODE": "gpu"})
 
 
 FLAT = ("suff_outer_par_0=1", )
