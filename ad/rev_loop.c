@@ -10,6 +10,8 @@
  * the loop changes the size of an array it carries, its reverse carries the size backwards. */
 #include "ad/reverse.h"
 
+#include "ir/chains/alike.h"
+
 typedef struct {
     Turns T;
     Rev in;
@@ -291,14 +293,6 @@ static enum When when_made(Waits *W, const Stm *s, bool needed)
     for (int k = 0; varies && k < s->pat.n; k++)
         varset_add(W->varies, s->pat.at[k]);
     return !varies ? ANY_TIME : large || needed ? AT_TURN : LATE;
-}
-
-static bool binds_any(const Stm *s, const VarSet *set)
-{
-    for (int k = 0; k < s->pat.n; k++)
-        if (varset_has(set, s->pat.at[k]))
-            return true;
-    return false;
 }
 
 /* Of what is late so far, what statements at turns need is made at turns, too. */

@@ -244,7 +244,7 @@ static Body *columns_body(void *env, Body *b)
         if (b->res.at[k].var)
             varset_add(need, b->res.at[k].var);
     if (c->any) /* a map whose elements are made elsewhere is left out */
-        bl.stms = live_stms(c->fl, &bl.stms, need, true);
+        bl.stms = stms_live(c->fl->cx, &bl.stms, need, true);
     return bld_body(&bl, b->res);
 }
 

@@ -95,7 +95,7 @@ static Split split_group(const Fission *f)
         if (binds_any(s, cheap))
             vec_push(f->fl->cx->perm, &all_cheap, *s);
     }
-    sp.cheap = live_stms(f->fl, &all_cheap, need, false);
+    sp.cheap = stms_live(f->fl->cx, &all_cheap, need, false);
     for (int i = 0; i < sp.cheap.n; i++)
         free_in_stm(later, &sp.cheap.at[i]);
     for (int i = 0; i < f->group.n; i++) {
@@ -139,7 +139,7 @@ static Atoms manifest_group(Fission *f, Atoms res)
         vec_push(f->fl->cx->perm, &names, v);
     }
     Seg sg = {.kind = E_SEGMAP, .S = &f->S, .res = res};
-    sg.stms = live_stms(f->fl, &f->group, need, true);
+    sg.stms = stms_live(f->fl->cx, &f->group, need, true);
     for (int i = 0; i < sg.stms.n; i++)
         sg.loc = loc_join(sg.loc, sg.stms.at[i].exp->loc);
     Exp *e = seg_make(f->fl, &sg);
@@ -568,7 +568,7 @@ static bool row_elements(Fission *f, Atom a, Atom *root)
     if (types_variant(f->variant, &just))
         return false;
     varset_add(need, a.var);
-    Stms some = live_stms(f->fl, &f->group, need, false);
+    Stms some = stms_live(f->fl->cx, &f->group, need, false);
     MapNest S = nest_copy(f->fl, &f->S);
     vec_append(f->fl->cx->perm, &vec_last(&S.dims).pre, &some);
     *root = expand_atom(f->fl, &S, a, "res", vec_last(&some).exp->loc, f->out);

@@ -146,7 +146,7 @@ static Exp *map_of_branch(Flat *fl, MapNest *S, const Body *b, Loc loc, Bld *out
     VarSet *need = varmap_new(cx->perm);
     free_in_body(need, b);
     Bld bl = bld_new(cx);
-    bl.stms = live_stms(fl, &nd->pre, need, false);
+    bl.stms = stms_live(fl->cx, &nd->pre, need, false);
     vec_append(cx->perm, &bl.stms, &b->stms);
     Body *whole = bld_body(&bl, b->res);
     Vars params = {0};

@@ -158,31 +158,6 @@ const char *nest_show(Flat *fl, const MapNest *S)
     return n.n ? nest_text(&n) : "";
 }
 
-/* --- Live code ------------------------------------------------------------------------------ */
-
-bool binds_any(const Stm *s, const VarSet *set)
-{
-    for (int k = 0; k < s->pat.n; k++)
-        if (varset_has(set, s->pat.at[k]))
-            return true;
-    return false;
-}
-
-Stms live_stms(Flat *fl, const Stms *ss, VarSet *need, bool keep_asserts)
-{
-    bool *keep = NEWN(fl->cx->perm, bool, ss->n + 1);
-    Stms r = {0};
-    for (int i = ss->n - 1; i >= 0; i--) {
-        keep[i] = binds_any(&ss->at[i], need) || (keep_asserts && ss->at[i].exp->kind == E_ASSERT);
-        if (keep[i])
-            free_in_stm(need, &ss->at[i]);
-    }
-    for (int i = 0; i < ss->n; i++)
-        if (keep[i])
-            vec_push(fl->cx->perm, &r, ss->at[i]);
-    return r;
-}
-
 /* --- Constructs ----------------------------------------------------------------------------- */
 
 /* x = arr[idx] where arr is an iota (start + idx*stride) or scalars replicated: no memory needed.
@@ -270,7 +245,7 @@ static Body *seg_body(Flat *fl, const Seg *sg, const Stms *prefix, VarSet *need)
     if (sg->op)
         free_in_lambda(need, sg->op);
     Bld bl = bld_new(fl->cx);
-    bl.stms = live_stms(fl, prefix, need, false);
+    bl.stms = stms_live(fl->cx, prefix, need, false);
     vec_append(fl->cx->perm, &bl.stms, &sg->stms);
     return bld_body(&bl, sg->res);
 }

@@ -276,7 +276,7 @@ static Body *element_of_side(Flat *fl, const Body *b, int k, const Var *like, At
     if (x.var)
         varset_add(need, x.var);
     vec_push(cx->perm, &res, x);
-    bl.stms = live_stms(fl, &bl.stms, need, false);
+    bl.stms = stms_live(fl->cx, &bl.stms, need, false);
     return rename_body(cx, bld_body(&bl, res));
 }
 

@@ -259,7 +259,7 @@ Ragged ragged_of(Flat *fl, MapNest *S, Atom width, Loc loc, Bld *out)
 /* The statements of b that `need` depends on, if they are plain; else false. */
 static bool plain_code(Flat *fl, const Body *b, VarSet *need, Stms *code)
 {
-    *code = live_stms(fl, &b->stms, need, false);
+    *code = stms_live(fl->cx, &b->stms, need, false);
     for (int i = 0; i < code->n; i++)
         if (exp_has_soac(code->at[i].exp) || code->at[i].exp->kind == E_LOOP)
             return false;
@@ -357,7 +357,7 @@ static Stms code_of_lengths(Flat *fl, const Body *b, const Lengths *l, Body **re
     }
     if (rest)
         *rest = bld_body(&left, b->res);
-    all = live_stms(fl, &all, need, true);
+    all = stms_live(fl->cx, &all, need, true);
     vec_append(cx->perm, &all, &l->branches);
     return all;
 }

@@ -87,7 +87,7 @@ static bool divide(Flat *fl, const Exp *e, const Lambda *fn, Division *d)
     for (int i = 0; i < ss->n; i++)
         vec_push(cx->perm, in_head[i] ? &d->head : &d->tail, ss->at[i]);
     add_uses(need, &fn->body->res, 0, n);
-    d->tail = live_stms(fl, &d->tail, need, false);
+    d->tail = stms_live(fl->cx, &d->tail, need, false);
     return find_passed(fl, e, fn, need, d) && d->passed.n <= n &&
            (d->passed.n < n || d->tail.n > 0);
 }

@@ -9,6 +9,7 @@
 #include "common/cost.h"
 #include "common/policy.h"
 #include "flatten/flatten.h"
+#include "ir/chains/alike.h"
 #include "ir/filters/kept.h"
 
 /* --- mapnest.c: S --------------------------------------------------------------------------- */
@@ -101,11 +102,6 @@ const char *nest_show(Flat *fl, const MapNest *S);
 /* Type of the array of all values of a variable of type t under S. */
 Type nest_expand_type(Flat *fl, const MapNest *S, Type t);
 
-/* The statements among ss that `need` depends on, in order; `need` grows by what they use. Asserts
- * stay if keep_asserts. */
-Stms live_stms(Flat *fl, const Stms *ss, VarSet *need, bool keep_asserts);
-bool binds_any(const Stm *s, const VarSet *set);
-
 /* A construct over S: what it needs of S is copied, with fresh binders. */
 typedef struct {
     ExpKind kind;
@@ -134,7 +130,6 @@ void analyse_body(Flat *fl, const Body *b);    /* the same for a body made by th
 bool is_consumed(const Flat *fl, Atom a);
 void inherit_consumed(Flat *fl, const Var *from, const Var *to); /* `to` becomes `from` */
 Exp *def_of(const Flat *fl, Atom a);                             /* NULL if unknown */
-bool atom_variant(const VarSet *variant, Atom a);
 
 /* --- operators.c ---------------------------------------------------------------------------- */
 
@@ -157,7 +152,6 @@ bool hist_is_parallel(Flat *fl, const VarSet *variant, const Exp *e);
 
 /* --- analysis.c: what may be exploited ------------------------------------------------------ */
 
-bool types_variant(const VarSet *variant, const Vars *pat);
 /* Scalar code, views and iotas that do not fail: may be computed anywhere, if its operands can. */
 bool is_floatable(const Flat *fl, const Stm *s);
 /* Cheap enough to recompute. */

@@ -4,26 +4,6 @@
 
 /* --- Variance and cost ---------------------------------------------------------------------- */
 
-static bool type_variant(const VarSet *variant, Type t, const Vars *pat)
-{
-    for (int d = 0; d < t.rank; d++) {
-        if (atom_variant(variant, t.dims[d]))
-            return true;
-        for (int k = 0; k < pat->n; k++)
-            if (t.dims[d].var == pat->at[k])
-                return true;
-    }
-    return false;
-}
-
-bool types_variant(const VarSet *variant, const Vars *pat)
-{
-    for (int k = 0; k < pat->n; k++)
-        if (type_variant(variant, pat->at[k]->type, pat))
-            return true;
-    return false;
-}
-
 static void only_scalars(void *env, Body *b)
 {
     bool *ok = env;

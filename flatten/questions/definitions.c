@@ -160,8 +160,3 @@ Exp *def_of(const Flat *fl, Atom a)
 {
     return a.var ? varmap_get(fl->defs, a.var) : NULL;
 }
-
-bool atom_variant(const VarSet *variant, Atom a)
-{
-    return a.var && varset_has(variant, a.var);
-}
