@@ -7,8 +7,11 @@
 #include "ad/ad.h"
 #include "ad/reverse.h"
 
+#include "ir/chains/alike.h"
+
 typedef struct {
     Ctx *cx;
+    const Entry *en;
     VarMap *defs; /* Var -> const Exp *: what defines it */
 } Diff;
 
@@ -88,7 +91,7 @@ static void reverse(Diff *D, Bld *bl, const Stm *s)
     r.adjoint = varmap_new(cx->perm);
     r.maps = varmap_new(cx->perm);
     r.widths = varmap_new(cx->perm);
-    Lambda *fn = ad_inlined(cx, e->deriv.fn);
+    Lambda *fn = ad_inlined(cx, once_turns(cx, D->en, e->deriv.fn));
     r.sizes = sizes_of(cx, fn);
     Vars ps = {0};
     Atoms args = {0}, res = {0}, values = {0}, adjoints = {0};
@@ -177,7 +180,7 @@ static Prog *innermost(Ctx *cx, const Prog *in)
     p->entries = (Entries){0};
     for (int i = 0; i < in->entries.n; i++) {
         Entry en = in->entries.at[i];
-        Diff D = {cx, varmap_new(cx->perm)};
+        Diff D = {cx, &en, varmap_new(cx->perm)};
         if (body_any(en.body, is_derivative)) {
             en.body = diff_body(&D, en.body);
             ir_copy_needed(cx, &en);
