@@ -54,33 +54,33 @@ static Node *node_new(Lay *ly, Var *v)
     return n;
 }
 
+/* a: all of an array, b: perhaps a part of one. */
 static void add_edge(Lay *ly, const View *a, const View *b, int cost)
 {
-    if (!a || !b || !a->node || !b->node || !a->whole || !b->whole || a->rank != b->rank ||
-        a->rank < 2)
+    if (!a || !b || !a->node || !b->node || !a->whole || a->rank != b->rank || a->rank < 2)
         return;
-    Edge e = {.a = a->node, .b = b->node, .cost = (int64_t)cost * weight(ly)};
-    for (int d = 0; d < a->rank; d++) {
-        e.map[a->free[d]] = b->free[d];
-        e.back[b->free[d]] = a->free[d];
-    }
+    Edge e = {.a = *a, .b = *b, .cost = (int64_t)cost * weight(ly)};
     vec_push(ly->cx->perm, &a->node->edges, ly->edges.n);
     if (b->node != a->node)
         vec_push(ly->cx->perm, &b->node->edges, ly->edges.n);
     vec_push(ly->cx->perm, &ly->edges, e);
 }
 
-static void view_index(Lay *ly, const Stm *s)
+/* What of w is there. */
+static View view_part(const View *w, const DimIndexes *at)
 {
-    const View *w = view_of(ly, s->exp->index.arr);
-    const DimIndexes *at = &s->exp->index.at;
-    if (s->pat.at[0]->type.rank == 0 || !w)
-        return;
     View r = {.node = w->node};
     for (int k = 0; k < at->n && w->node; k++)
         if (at->at[k].is_slice)
             r.free[r.rank++] = w->free[k];
-    set_view(ly, s->pat.at[0], r);
+    return r;
+}
+
+static void view_index(Lay *ly, const Stm *s)
+{
+    const View *w = view_of(ly, s->exp->index.arr);
+    if (s->pat.at[0]->type.rank > 0 && w)
+        set_view(ly, s->pat.at[0], view_part(w, &s->exp->index.at));
 }
 
 static void view_rearrange(Lay *ly, const Stm *s)
@@ -443,6 +443,18 @@ static void lay_soac(Lay *ly, const Stm *s)
             node_new(ly, s->pat.at[j])->fixed = true;
 }
 
+/* What is put into an array lies as that does, or is copied. */
+static void lay_update(Lay *ly, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const View *w = view_of(ly, e->update.arr);
+    same_place(ly, s->pat.at[0], e->update.arr);
+    if (!w || !e->update.val.var || e->update.val.var->type.rank == 0)
+        return;
+    View part = view_part(w, &e->update.at);
+    add_edge(ly, view_of(ly, e->update.val), &part, PASS_ON);
+}
+
 static void lay_stm(Lay *ly, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -457,7 +469,7 @@ static void lay_stm(Lay *ly, const Stm *s)
             copy_of(ly, s, e->rearrange.arr, true);
         return;
     case M_reshape: lay_reshape(ly, s); return;
-    case M_update: same_place(ly, v, e->update.arr); return;
+    case M_update: lay_update(ly, s); return;
     case M_copy: copy_of(ly, s, e->copy.arr, false); return;
     case M_loop: lay_loop(ly, s); return;
     case M_branch: lay_if(ly, s); return;

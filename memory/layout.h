@@ -59,10 +59,10 @@ typedef struct {
     int turns;  /* of the loops around the place where the variable is bound */
 } View;
 
-/* b's dimension map[d] is a's dimension d; where the layouts differ, `cost` is paid. */
+/* Views of the same shape, of which one is passed on as the other, or put into it; where they lie
+ * otherwise, `cost` is paid. */
 typedef struct {
-    Node *a, *b;
-    int map[MAX_DIMS], back[MAX_DIMS];
+    View a, b;
     int64_t cost;
 } Edge;
 

@@ -155,11 +155,10 @@ int64_t layout_reader_cost(const Lay *ly, const Reader *r, int order, int *copy)
  * dimensions that stay outside, is made by transpositions of matrices. */
 static int64_t edge_cost(const Edge *e)
 {
-    int rank = e->a->rank, at = 0, turn = 0;
-    int from[MAX_DIMS];
-    const int *to = e->b->perm;
-    for (int k = 0; k < rank; k++)
-        from[k] = e->map[e->a->perm[k]];
+    int rank = e->a.rank, at = 0, turn = 0;
+    int from[MAX_DIMS], to[MAX_DIMS];
+    view_perm(&e->a, e->a.node->perm, from);
+    view_perm(&e->b, e->b.node->perm, to);
     while (at < rank && from[at] == to[at])
         at++;
     if (at == rank)
@@ -237,7 +236,7 @@ static int64_t node_cost(const Lay *ly, const Node *n)
         sum += walk_cost(ly, ly->readers.at[n->readers.at[i]].walk);
     for (int i = 0; i < n->edges.n; i++) { /* at one of its ends */
         const Edge *e = &ly->edges.at[n->edges.at[i]];
-        if (e->a == n)
+        if (e->a.node == n)
             sum += edge_cost(e);
     }
     return sum;
@@ -263,7 +262,7 @@ static void component_of(Lay *ly, Node *n, int id, Nodes *out)
     vec_push(ly->cx->perm, out, n);
     for (int i = 0; i < n->edges.n; i++) {
         const Edge *e = &ly->edges.at[n->edges.at[i]];
-        Node *other = e->a == n ? e->b : e->a;
+        Node *other = e->a.node == n ? e->b.node : e->a.node;
         component_of(ly, other, id, out);
     }
 }
@@ -271,6 +270,16 @@ static void component_of(Lay *ly, Node *n, int id, Nodes *out)
 static void set_perm(Node *n, const int *perm)
 {
     memcpy(n->perm, perm, sizeof *perm * (size_t)n->rank);
+}
+
+/* How the other end of an edge of n lies if it lies as n does by perm. That other end. */
+static Node *edge_perm(const Edge *e, const Node *n, const int *perm, int *out)
+{
+    const View *here = e->a.node == n ? &e->a : &e->b, *there = e->a.node == n ? &e->b : &e->a;
+    int order[MAX_DIMS];
+    view_perm(here, perm, order);
+    node_perm(there, order, out);
+    return there->node;
 }
 
 /* n lies by perm, and what is connected with it likewise, as far as it can. */
@@ -283,9 +292,8 @@ static void spread(Lay *ly, Node *n, const int *perm, VarSet *seen)
     for (int i = 0; i < n->edges.n; i++) {
         const Edge *e = &ly->edges.at[n->edges.at[i]];
         int other[MAX_DIMS];
-        for (int k = 0; k < n->rank; k++)
-            other[k] = e->a == n ? e->map[perm[k]] : e->back[perm[k]];
-        spread(ly, e->a == n ? e->b : e->a, other, seen);
+        Node *to = edge_perm(e, n, perm, other);
+        spread(ly, to, other, seen);
     }
 }
 
@@ -333,8 +341,8 @@ static Perms candidates(Lay *ly, const Node *n)
     }
     for (int i = 0; i < n->edges.n; i++) {
         const Edge *e = &ly->edges.at[n->edges.at[i]];
-        for (int k = 0; k < n->rank; k++)
-            perm[k] = e->a == n ? e->back[e->b->perm[k]] : e->map[e->a->perm[k]];
+        Node *other = e->a.node == n ? e->b.node : e->a.node;
+        edge_perm(e, other, other->perm, perm);
         candidate(ly, &ps, perm, n->rank);
     }
     return ps;
@@ -359,7 +367,7 @@ static int64_t own_cost(const Lay *ly, const Node *n)
     int64_t sum = node_cost(ly, n);
     for (int i = 0; i < n->edges.n; i++) {
         const Edge *e = &ly->edges.at[n->edges.at[i]];
-        if (e->a != n)
+        if (e->a.node != n)
             sum += edge_cost(e);
     }
     return sum;

@@ -43,14 +43,24 @@ static Var *push_permuted(Pass *ps, Level *lv, ExpKind kind, const int *perm, Va
     return s.pat.at[0];
 }
 
+/* Where a copy of root is made: in front of the loops that do not change it, out of versions in
+ * them, too: it is better made once for nothing than in each turn. */
+static Level *place_of(Level *lv, const Var *root)
+{
+    Level *best = lv;
+    for (; lv && !varset_has(lv->bound, root); lv = lv->parent)
+        if (lv->loop)
+            best = lv->parent;
+    return best;
+}
+
 /* root laid out by perm, as far out as it is known. */
 static Var *manifest(Pass *ps, Level *lv, Var *root, const int *perm, Loc loc)
 {
     Var *v = find_made(lv, root, perm);
     if (v)
         return v;
-    while (lv->loop && !varset_has(lv->bound, root))
-        lv = lv->parent;
+    lv = place_of(lv, root);
     v = push_permuted(ps, lv, E_MANIFEST, perm, root, root);
     vec_last(&lv->stms).exp->loc = loc;
     vec_push(ps->cx->perm, &lv->made, (Made){root, v, perm});
