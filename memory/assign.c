@@ -229,11 +229,15 @@ static const ArrLoc *place_of(Assign *as, const Stm *s, int j)
     const ArrLoc *told = varmap_get(as->places, s->pat.at[j]);
     if (told)
         return told;
-    const Exp *up = within_update(as->cx, as->al, as->consumed, as->body, as->at, j);
+    const Stm *turned;
+    const Exp *up = within_update(as->cx, as->al, as->consumed, as->body, as->at, j, &turned);
     if (!up || !varmap_get(as->em->locs, up->update.arr.var) || !writable(as, up->update.arr))
         return NULL;
     ArrLoc all = loc_of(as, up->update.arr), *l = NEW(as->cx->perm, ArrLoc);
     *l = (ArrLoc){all.mem, lmad_index(as->cx, all.at, &up->update.at)};
+    if (turned)
+        l->at =
+            lmad_unrearrange(as->cx, l->at, s->pat.at[j]->type.rank, turned->exp->rearrange.perm);
     return s->exp->kind != E_IF || suits(as, l, s->pat.at[j]) ? l : NULL;
 }
 

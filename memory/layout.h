@@ -41,9 +41,10 @@ VarSet *mem_computed(Ctx *cx, const Entry *en);
 
 /* The in-place update that puts result j of statement i of b, whole, into an array, if that result
  * can be built there from the start; NULL if not. al: has walked the entry; consumed: what
- * expressions of it consume, filled here. That the memory may be written is for the caller to say.
- */
-const Exp *within_update(Ctx *cx, Alias *al, PtrMap *consumed, const Body *b, int i, int j);
+ * expressions of it consume, filled here. *turned: what permutes it before the update puts it
+ * there; NULL: nothing does. That the memory may be written is for the caller to say. */
+const Exp *within_update(Ctx *cx, Alias *al, PtrMap *consumed, const Body *b, int i, int j,
+                         const Stm **turned);
 
 /* --- layout_search.c ----------------------------------------------------------------------- */
 

@@ -7,7 +7,8 @@
  * The construct, or that of the branch that is taken, then writes before the update does. So
  * nothing from the construct to the update may look at `all`, nor at what was built in it before,
  * and as long as ds is used, nothing may write what all' is. That the update is within bounds must
- * be known where the construct is: not by an assertion in between. */
+ * be known where the construct is: not by an assertion in between. What the update puts there may
+ * be ds with its dimensions permuted. */
 #include "memory/layout.h"
 
 typedef struct {
@@ -50,27 +51,37 @@ static bool consumes(const Within *w, int k, Atom a)
     return overlaps_one(w, vs, a);
 }
 
-/* Does a statement from..to-1 bind what `s` mentions besides v? */
-static bool needs_one_of(const Within *w, int from, int to, const Stm *s, const Var *v)
+/* Does a statement from..to-1 bind what the update `s` mentions besides its value? */
+static bool needs_one_of(const Within *w, int from, int to, const Stm *s)
 {
     VarSet *needed = varmap_new(w->cx->scratch);
     free_in_exp(needed, s->exp);
     for (int k = from; k < to; k++)
         for (int j = 0; j < w->b->stms.at[k].pat.n; j++) {
             const Var *bound = w->b->stms.at[k].pat.at[j];
-            if (bound != v && varset_has(needed, bound))
+            if (bound != s->exp->update.val.var && varset_has(needed, bound))
                 return true;
         }
     return false;
 }
 
-/* The update of which v is the value, surely within bounds; -1. */
-static int update_with(const Body *b, int from, const Var *v)
+/* The update of which v is the value, surely within bounds; -1. *turned: v permuted is, by that. */
+static int update_with(const Body *b, int from, const Var *v, const Stm **turned)
 {
+    *turned = NULL;
     for (int k = from; k < b->stms.n; k++) {
-        const Exp *e = b->stms.at[k].exp;
+        const Stm *s = &b->stms.at[k];
+        const Exp *e = s->exp;
         if (e->kind == E_UPDATE && e->update.val.var == v)
             return e->update.safe ? k : -1;
+        if (e->kind != E_REARRANGE || e->rearrange.arr.var != v)
+            continue;
+        const Stm *none;
+        int u = update_with(b, k + 1, s->pat.at[0], &none);
+        if (u >= 0 && !none) {
+            *turned = s;
+            return u;
+        }
     }
     return -1;
 }
@@ -125,7 +136,7 @@ static bool uses_one(const Within *w, int k, const Atoms *as)
 static bool can_be_within(const Within *w, int i, int u, const Var *v)
 {
     const Stm *up = &w->b->stms.at[u];
-    if (needs_one_of(w, i, u, up, v))
+    if (needs_one_of(w, i, u, up))
         return false;
     Atoms parts = parts_of_updated(w, u);
     for (int k = i; k < u; k++)
@@ -165,11 +176,12 @@ static bool branch_builds(const Within *around, const Body *b, int j)
     return false;
 }
 
-const Exp *within_update(Ctx *cx, Alias *al, PtrMap *consumed, const Body *b, int i, int j)
+const Exp *within_update(Ctx *cx, Alias *al, PtrMap *consumed, const Body *b, int i, int j,
+                         const Stm **turned)
 {
     Within w = {cx, al, consumed, b};
     const Var *v = b->stms.at[i].pat.at[j];
-    int u = v->type.rank > 0 ? update_with(b, i + 1, v) : -1;
+    int u = v->type.rank > 0 ? update_with(b, i + 1, v, turned) : -1;
     if (u < 0)
         return NULL;
     ArenaMark mark = arena_mark(cx->scratch);
