@@ -73,7 +73,8 @@ static const KExp *open_some(KGen *kg, const KTurns *t, const KExp *from, const 
     const KExp *r = kb_for(kg->kb, "r", kg_int(kg, 0), kg_int(kg, rows), kg_int(kg, 1));
     kg_loop_unroll(kg, -1);
     *first = kg_mul(kg, r, kg_int(kg, t->together));
-    const KExp *last = kg_sub(kg, t->n, kg_int(kg, 1));
+    /* That there is a turn here is not seen from n: without it positions would be of 64 bits. */
+    const KExp *last = kg_max(kg, kg_sub(kg, t->n, kg_int(kg, 1)), kg_int(kg, 0));
     return kb_let(kg->kb, "i", kg_min(kg, kg_add(kg, from, r), last));
 }
 
