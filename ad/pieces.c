@@ -235,6 +235,20 @@ static bool lift_bends(Lift *L, const Piece *p, Piece *q)
     return true;
 }
 
+static bool is_step(int64_t stride, int64_t most)
+{
+    return stride != 0 && -most <= stride && stride <= most;
+}
+
+/* Does the slice, moved on like x, cover an array without many gaps? Each position that it covers
+ * looks for all that may be there; outside of the array, too, where the place may miss it. */
+static bool overlaps(const Piece *p, const DimIndex *at, const Linear *x)
+{
+    enum { MOST_STRIDE = 2, MOST_OWN = 4 };
+    return !at->stride.var && is_step(x->stride, p->may_miss ? 1 : MOST_STRIDE) &&
+           is_step(at->stride.c.i, p->may_miss ? 1 : MOST_OWN);
+}
+
 /* The slide of p's dimension d, whose start is x, if it has one there or gets one by these
  * iterations. */
 static bool lift_slide(Lift *L, const Piece *p, int d, const Linear *x, Piece *q)
@@ -245,7 +259,7 @@ static bool lift_slide(Lift *L, const Piece *p, int d, const Linear *x, Piece *q
     if (!at->is_slice || (!had && !x->stride))
         return true;
     if (had ? x->stride != 0 || !size_outside(L, &s.n)
-            : x->bent || rev_bend(p, d) || at->stride.var || at->stride.c.i == 0)
+            : x->bent || rev_bend(p, d) || !overlaps(p, at, x))
         return false;
     vec_push(L->in->cx->perm, &q->slides, s);
     return true;

@@ -3,8 +3,8 @@
  *     vss [n][k] at xs[i + j]    =>    map (\p -> sum (map (\j -> vss[p - j, j]) ..)) ..
  *
  * for the n + k - 1 positions p, where 0 <= p - j < n: the adjoint of a convolution is one. What is
- * summed over is the axis that has fewer, so that this is at most twice the work that a list is,
- * without atomics. */
+ * summed over is the axis that has fewer, so that with strides of 1 this is at most twice the work
+ * that a list is, without atomics; strides are small (pieces.c). */
 #include "ad/reverse.h"
 
 const Bend *rev_bend(const Piece *p, int d)
@@ -130,6 +130,8 @@ static Atom op(Bld *bl, Loc loc, PrimOp o, Atom a, Atom b)
 static Atom chosen(Bld *bl, Loc loc, Atom test, Atom a, Atom b)
 {
     Bld yes = bld_new(bl->cx), no = bld_new(bl->cx);
+    if (!test.var)
+        return test.c.i ? a : b;
     return atom_eq(a, b) ? a : ad_if(bl, loc, test, &yes, a, &no, b);
 }
 
@@ -138,6 +140,14 @@ static Atom reach(Bld *bl, Loc loc, int64_t stride, Atom n)
 {
     Atom last = op(bl, loc, OP_SUB, n, atom_i64(1));
     return op(bl, loc, OP_MUL, atom_i64(stride < 0 ? -stride : stride), last);
+}
+
+/* So few that they are summed without asking whether the others are fewer: a loop of constant
+ * length. */
+static bool is_few(Atom n)
+{
+    enum { MOST_FEW = 16 };
+    return !n.var && n.c.i <= MOST_FEW;
 }
 
 static Cover cover_of(Bld *bl, Loc loc, const DimIndex *at, const Slide *s)
@@ -149,7 +159,10 @@ static Cover cover_of(Bld *bl, Loc loc, const DimIndex *at, const Slide *s)
     c.all = op(bl, loc, OP_ADD, op(bl, loc, OP_ADD, moved, own), atom_i64(1));
     c.all = op(bl, loc, OP_MUL, some, c.all);
     c.low = op(bl, loc, OP_ADD, c.stride < 0 ? moved : atom_i64(0), c.own < 0 ? own : atom_i64(0));
-    c.moved = op(bl, loc, OP_LT, c.n, c.w);
+    bool few_own = is_few(c.w);
+    c.moved = few_own || is_few(c.n) ? atom_bool(!few_own) : op(bl, loc, OP_LT, c.n, c.w);
+    if (!c.moved.var)
+        c.fewer = few_own ? c.w : c.n;
     return c;
 }
 
