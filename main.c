@@ -180,7 +180,7 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
          "on CPUs, no functions of vectors and no fused products, whose last bits may differ",
          .flag = &o->strict_math, .commands = COMPILE},
         {"--fast-math",
-         "matrix units may multiply f32, of which they take the first 11 bits (tf32)",
+         "f32 have 11 bits (tf32) in matrix units, and sums of floats may have factors taken out",
          .flag = &o->fast_math, .commands = COMPILE},
         {"--mpi", "for several ranks, by MPI: what is worth it is shared out over them",
          .flag = &o->mpi, .commands = COMPILE | EXPLAIN | IR},
@@ -221,6 +221,7 @@ static Ctx *new_ctx(const Options *o)
     cx->scratch = arena_new();
     cx->flatten_mode = o->mode;
     cx->ranks = o->mpi;
+    cx->fast_math = o->fast_math;
     cx->verify = o->passes.verify;
     cx->trace = o->passes.trace;
     return cx;

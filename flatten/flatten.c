@@ -529,6 +529,7 @@ Prog *fl_flatten(Ctx *cx, const Prog *in)
     fl.defs = varmap_new(cx->perm);
     fl.consumed = varmap_new(cx->perm);
     fl.overwritten = varmap_new(cx->perm);
+    fl.rows = varmap_new(cx->perm);
     fl.asserted = varmap_new(cx->perm);
     fl.fresh = varmap_new(cx->perm);
     fl.log = log_start(cx);

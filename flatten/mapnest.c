@@ -63,6 +63,7 @@ void nest_extend_range(Flat *fl, MapNest *S, Var *v, Atom outer, int from, int t
 
 void nest_extend(Flat *fl, MapNest *S, Var *v, Atom outer)
 {
+    varset_add(fl->rows, v);
     nest_extend_range(fl, S, v, outer, 0, S->dims.n - 1);
 }
 
@@ -186,11 +187,12 @@ static bool virtual_elem(Flat *fl, Bld *bl, Var *x, Atom arr, Atom idx)
     return true;
 }
 
-/* Can the definition of arr be used here? Its operands must be in scope: outside of S. */
+/* Can the definition of arr be used here? Its operands must be in scope: outside of S, and of nests
+ * around S, where what it is made of may be gone. */
 static bool def_outside(Flat *fl, const VarSet *bound, Atom arr)
 {
     const Exp *e = def_of(fl, arr);
-    return e && !exp_uses_any(e, bound);
+    return e && !varset_has(fl->rows, arr.var) && !exp_uses_any(e, bound);
 }
 
 /* The code that S puts in front of a body: elements of arrays that are computed rather than read,

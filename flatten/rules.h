@@ -73,6 +73,7 @@ typedef struct {
     VarMap *defs;        /* Var -> Exp, for variables bound alone by an expression */
     VarSet *consumed;    /* variables whose memory is consumed somewhere */
     VarSet *overwritten; /* those, and all that may share memory with them */
+    VarSet *rows;        /* arrays of a nest that became rows of arrays outside of it */
     VarSet *asserted;    /* conditions that are asserted where they are computed */
     VarSet *fresh;       /* arrays made by the pass that nothing else shares memory with */
     Derivations *log;

@@ -446,6 +446,7 @@ typedef struct {
     Arena *scratch;   /* temporaries, between arena_mark and arena_reset */
     int flatten_mode; /* FlattenMode of flatten/flatten.h */
     bool ranks;       /* the program is for several ranks: level 2 */
+    bool fast_math;   /* --fast-math: factors may be taken out of sums of floats */
     bool traces; /* #[trace] is to be kept: the program is for the interpreter, as it is lowered */
     VerifyWhen verify;
     bool trace;        /* prints plans and kernels after each of their stages, to standard error */

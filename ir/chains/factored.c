@@ -10,8 +10,9 @@
  * adjoints of what all rows are moved by before a matrix is applied to them (means, in `x - mean`).
  * f is nothing, or a negation. Of vectors that were not in memory before, each element is now.
  *
- * Sums of floats are rounded otherwise, as those of any reduction may be. Of infinite elements of
- * xs the sum's sign decides, where each vector's did: infinities and NaNs may become each other.
+ * Of floats with --fast-math alone: where rows of xs cancel each other they do so after the sum
+ * now, so that most of its digits may be lost, or it is infinite (in f16 soon), and an infinite
+ * element of xs makes a NaN of no vectors at all.
  *
  * SOAC dialect, before fusion, which makes one of a product and what it is added to. Before:
  * well-formed. After: well-formed. */
@@ -78,7 +79,7 @@ static bool is_sums_of_rows(const Exp *e)
 }
 
 /* A map of sums of products, of rows of one array and of a vector: sets that. */
-static bool is_product(const Exp *e, Rows *r)
+static bool is_product(const Factored *F, const Exp *e, Rows *r)
 {
     if (e->kind != E_MAP || e->soac.arrs.n != 1)
         return false;
@@ -90,7 +91,8 @@ static bool is_product(const Exp *e, Rows *r)
     int at = sum->soac.arrs.at[0].var == row;
     r->a = sum->soac.arrs.at[at];
     r->width = sum->soac.width;
-    return of && of->prim.op == OP_MUL && sum->soac.arrs.at[1 - at].var == row && r->a.var &&
+    bool exact = of && (!prim_is_float(of->prim.type) || F->cx->fast_math);
+    return exact && of->prim.op == OP_MUL && sum->soac.arrs.at[1 - at].var == row && r->a.var &&
            r->a.var != row && atom_type(r->a).rank == 1;
 }
 
@@ -109,7 +111,7 @@ static bool find_product(const Factored *F, const Lambda *f, Rows *r)
     if (at < 0 || uses_count(F->us, row.var) != 1)
         return false;
     r->product = &f->body->stms.at[at];
-    if (!is_product(r->product->exp, r))
+    if (!is_product(F, r->product->exp, r))
         return false;
     VarSet *own = varmap_new(F->cx->perm);
     bound_in_body(own, f->body);
