@@ -436,8 +436,7 @@ typedef struct {
 } Prog;
 
 /* When what stages leave is verified: a program at the end of its dialect, a kernel when it is made
- * and as targets get it; or after each pass, so that the one that was wrong is named, for a fourth
- * of a compilation's time. */
+ * and as targets get it; or after each pass, to name the wrong one, in a fourth more time. */
 typedef enum { VERIFY_NEVER, VERIFY_ENDS, VERIFY_EACH } VerifyWhen;
 
 /* What a pass works with. */

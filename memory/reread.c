@@ -11,6 +11,7 @@ typedef struct Level Level;
 struct Level {
     Level *parent;
     bool loop;     /* the body of a loop */
+    bool chosen;   /* a branch of the program's own, not a version: it may never be taken */
     VarSet *bound; /* variables bound here, loop parameters included */
     Stms stms;
     VEC(Made) made; /* manifests here */
@@ -19,7 +20,8 @@ struct Level {
 typedef struct {
     Ctx *cx;
     Layouts layouts;
-    VarMap *views; /* host arrays that are permuted ones -> their Exp */
+    VarMap *views;  /* host arrays that are permuted ones -> their Exp */
+    VarSet *guards; /* of versions */
 } Pass;
 
 static Body *pass_body(Pass *ps, const Body *b, Level *lv);
@@ -48,7 +50,7 @@ static Var *push_permuted(Pass *ps, Level *lv, ExpKind kind, const int *perm, Va
 static Level *place_of(Level *lv, const Var *root)
 {
     Level *best = lv;
-    for (; lv && !varset_has(lv->bound, root); lv = lv->parent)
+    for (; lv && !lv->chosen && !varset_has(lv->bound, root); lv = lv->parent)
         if (lv->loop)
             best = lv->parent;
     return best;
@@ -101,12 +103,18 @@ static Exp *pass_seg(Pass *ps, const Exp *e, Level *lv)
     return su ? subst_exp(ps->cx, su, e) : (Exp *)e;
 }
 
-static Body *inner(Pass *ps, const Body *b, Level *lv, const Exp *loop)
+static Body *turn(Pass *ps, const Exp *loop, Level *lv)
 {
-    Level in = {.parent = lv, .loop = loop != NULL, .bound = varmap_new(ps->cx->perm)};
-    if (loop)
-        for (int i = 0; i < loop->loop.params.n; i++)
-            varset_add(in.bound, loop->loop.params.at[i]);
+    Level in = {.parent = lv, .loop = true, .bound = varmap_new(ps->cx->perm)};
+    for (int i = 0; i < loop->loop.params.n; i++)
+        varset_add(in.bound, loop->loop.params.at[i]);
+    return pass_body(ps, loop->loop.body, &in);
+}
+
+static Body *branch(Pass *ps, const Body *b, const Exp *e, Level *lv)
+{
+    bool version = e->branch.test.var && varset_has(ps->guards, e->branch.test.var);
+    Level in = {.parent = lv, .chosen = !version, .bound = varmap_new(ps->cx->perm)};
     return pass_body(ps, b, &in);
 }
 
@@ -119,10 +127,10 @@ static Exp *pass_exp(Pass *ps, const Exp *e, Level *lv)
     Exp *r = exp_new(ps->cx, e->kind, e->loc);
     *r = *e;
     if (e->kind == E_LOOP) {
-        r->loop.body = inner(ps, e->loop.body, lv, e);
+        r->loop.body = turn(ps, e, lv);
     } else {
-        r->branch.then_ = inner(ps, e->branch.then_, lv, NULL);
-        r->branch.else_ = inner(ps, e->branch.else_, lv, NULL);
+        r->branch.then_ = branch(ps, e->branch.then_, e, lv);
+        r->branch.else_ = branch(ps, e->branch.else_, e, lv);
     }
     return r;
 }
@@ -139,6 +147,8 @@ static const int *other_order(const Pass *ps, const Exp *e)
 static void pass_stm(Pass *ps, const Stm *s, Level *lv)
 {
     Stm r = {s->pat, pass_exp(ps, s->exp, lv)};
+    if (exp_is_guard(s->exp))
+        varset_add(ps->guards, s->pat.at[0]);
     const int *order = other_order(ps, s->exp);
     int first = lv->stms.n;
     if (order)
@@ -169,7 +179,7 @@ Prog *mem_layout(Ctx *cx, const Prog *in)
     out->dialect = in->dialect;
     for (int i = 0; i < in->entries.n; i++) {
         Entry en = in->entries.at[i];
-        Pass ps = {cx, layout_decide(cx, &en, true), varmap_new(cx->perm)};
+        Pass ps = {cx, layout_decide(cx, &en, true), varmap_new(cx->perm), varmap_new(cx->perm)};
         Level lv = {.bound = varmap_new(cx->perm)};
         en.body = pass_body(&ps, en.body, &lv);
         vec_push(cx->perm, &out->entries, en);

@@ -61,17 +61,154 @@ static bool within(Type t, Type large)
     return true;
 }
 
-static bool kept_anyway(const Exp *loop, const Vars *given)
+/* --- What reverse mode keeps ---------------------------------------------------------------- */
+
+/* What is made of `from`, anywhere in the body b, is added; true: something was. */
+typedef struct {
+    VarSet *from;
+    bool more;
+} Spread;
+
+static void spread_to(Spread *s, const Vars *vs, bool all)
 {
+    for (int k = 0; all && k < vs->n; k++) {
+        s->more |= !varset_has(s->from, vs->at[k]);
+        varset_add(s->from, vs->at[k]);
+    }
+}
+
+static bool any_from(const Spread *s, const Atoms *as)
+{
+    for (int k = 0; k < as->n; k++)
+        if (as->at[k].var && varset_has(s->from, as->at[k].var))
+            return true;
+    return false;
+}
+
+static void spread_body(void *env, Body *b);
+
+static void spread_lambda(void *env, Lambda *l)
+{
+    spread_body(env, l->body);
+}
+
+static void spread_body(void *env, Body *b)
+{
+    Spread *s = env;
+    ExpVisitor inside = {.env = env, .body = spread_body, .lambda = spread_lambda};
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (exp_is_soac(e)) {
+            bool folds = any_from(s, &e->soac.arrs) || any_from(s, &e->soac.nes);
+            for (int k = 0; e->soac.fn && k < e->soac.fn->params.n && k < e->soac.arrs.n; k++)
+                if (e->soac.arrs.at[k].var && varset_has(s->from, e->soac.arrs.at[k].var))
+                    spread_to(s, &(Vars){.at = &e->soac.fn->params.at[k], .n = 1}, true);
+            if (e->soac.op)
+                spread_to(s, &e->soac.op->params, folds);
+        } else if (e->kind == E_LOOP) {
+            bool carries = any_from(s, &e->loop.inits) || any_from(s, &e->loop.body->res);
+            spread_to(s, &e->loop.params, carries);
+        }
+        exp_visit(e, &inside);
+        spread_to(s, &b->stms.at[i].pat, exp_uses_any(e, s->from));
+    }
+}
+
+/* All that is made of vs in the loop's turn, these included. */
+static VarSet *made_of(Ctx *cx, const Exp *loop, const Vars *vs)
+{
+    Spread s = {varmap_new(cx->perm), true};
+    for (int k = 0; k < vs->n; k++)
+        varset_add(s.from, vs->at[k]);
+    while (s.more) {
+        s.more = false;
+        spread_body(&s, loop->loop.body);
+    }
+    return s.from;
+}
+
+/* Is there a number in b whose derivative takes what is in `carried`: not linear in it, or a
+ * product with what is in `alike`? */
+typedef struct {
+    const VarSet *carried, *alike;
+    bool found;
+} Needs;
+
+static bool is_in(const VarSet *s, Atom a)
+{
+    return a.var && varset_has(s, a.var);
+}
+
+static bool needs(const Needs *n, const Exp *e)
+{
+    if (e->kind != E_PRIM || !prim_is_float(e->prim.type))
+        return false;
+    const Atoms *as = &e->prim.args;
+    switch ((int)e->prim.op) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_NEG:
+    case OP_MIN:
+    case OP_MAX: return false;
+    case OP_MUL:
+        for (int k = 0; k < 2; k++)
+            if (is_in(n->carried, as->at[k]) &&
+                (is_in(n->carried, as->at[1 - k]) || is_in(n->alike, as->at[1 - k])))
+                return true;
+        return false;
+    case OP_DIV:
+        return is_in(n->carried, as->at[1]) ||
+               (is_in(n->carried, as->at[0]) && is_in(n->alike, as->at[1]));
+    }
+    for (int k = 0; k < as->n; k++)
+        if (is_in(n->carried, as->at[k]))
+            return true;
+    return false;
+}
+
+static void needs_body(void *env, Body *b);
+
+static void needs_lambda(void *env, Lambda *l)
+{
+    needs_body(env, l->body);
+}
+
+static void needs_body(void *env, Body *b)
+{
+    Needs *n = env;
+    ExpVisitor inside = {.env = env, .body = needs_body, .lambda = needs_lambda};
+    for (int i = 0; i < b->stms.n; i++) {
+        n->found |= needs(n, b->stms.at[i].exp);
+        exp_visit(b->stms.at[i].exp, &inside);
+    }
+}
+
+/* Is what is given to all iterations no more, but for a factor, than what each of them keeps? */
+static bool kept_anyway(Ctx *cx, const Exp *loop, const Vars *given)
+{
+    enum { MOST_GIVEN = 4 /* as large as one that is kept */ };
+    const VarSet *alike = made_of(cx, loop, given);
+    Vars kept = {0};
+    for (int k = 0; k < loop->loop.params.n; k++) {
+        Var *p = loop->loop.params.at[k];
+        Needs n = {.alike = alike};
+        if (p->type.rank == 0 || !prim_is_float(p->type.elem))
+            continue;
+        n.carried = made_of(cx, loop, &(Vars){.at = &p, .n = 1});
+        needs_body(&n, loop->loop.body);
+        if (n.found)
+            vec_push(cx->perm, &kept, p);
+    }
+    int as_large = 0;
     for (int i = 0; i < given->n; i++) {
         int k = 0;
-        while (k < loop->loop.params.n &&
-               !within(given->at[i]->type, loop->loop.params.at[k]->type))
+        while (k < kept.n && !within(given->at[i]->type, kept.at[k]->type))
             k++;
-        if (k == loop->loop.params.n)
+        if (k == kept.n)
             return false;
+        as_large += given->at[i]->type.rank == kept.at[k]->type.rank;
     }
-    return true;
+    return as_large <= MOST_GIVEN * kept.n;
 }
 
 /* The loop, without what its turns do alike, which `place` gets; else as it is. */
@@ -81,7 +218,7 @@ static Exp *once_loop(Once *O, Exp *e, const Around *place)
     Alike p = {0};
     if (!place->inside || e->loop.kind != LOOP_FOR || e->attrs || e->loop.i->type.elem != T_I64 ||
         atom_variant(place->inside, e->loop.bound) || !alike_turns(&O->at, place->inside, e, &p) ||
-        !any_work(&p.common) || !kept_anyway(e, &p.given))
+        !any_work(&p.common) || !kept_anyway(cx, e, &p.given))
         return e;
     Bld body = bld_new(cx);
     Atom n = bld_binop(place->before, e->loc, OP_MAX, atom_i64(0), e->loop.bound);
