@@ -63,10 +63,10 @@ static bool within(Type t, Type large)
 
 /* --- What reverse mode keeps ---------------------------------------------------------------- */
 
-/* What is made of `from`, anywhere in the body b, is added; true: something was. */
+/* What is made of what is in `from` is added to it. */
 typedef struct {
     VarSet *from;
-    bool more;
+    bool more; /* something was added */
 } Spread;
 
 static void spread_to(Spread *s, const Vars *vs, bool all)
